@@ -1,0 +1,52 @@
+#include <iterscope/error.hpp>
+#include <iterscope/profiler.hpp>
+
+#include "../backends/custom/custom_backend.hpp"
+#include "../sinks/metrics_csv.hpp"
+#include "../sinks/run_info.hpp"
+
+namespace iterscope {
+
+namespace {
+
+std::unique_ptr<Backend> make_backend(const Options& options, const Services& services)
+{
+    switch (options.mode) {
+        case Mode::null:
+            return nullptr;
+        case Mode::custom:
+            return std::make_unique<CustomBackend>(services.clock, services.device);
+        case Mode::torch:
+        case Mode::nvidia:
+            break;
+    }
+    throw ConfigError("mode '" + std::string(to_string(options.mode)) +
+                      "' is not in iterscope " ITERSCOPE_VERSION
+                      " (it records None and custom); use custom");
+}
+
+}  // namespace
+
+std::unique_ptr<Profiler> make_profiler(Options options, Services services)
+{
+    if (!services.clock) {
+        services.clock = std::make_shared<SteadyClock>();
+    }
+    if (!services.device) {
+        if (options.device != "cpu") {
+            throw ConfigError("device '" + options.device +
+                              "' is not known to the core (it only knows the cpu); use "
+                              "iterscope::torch::make_profiler");
+        }
+        services.device = std::make_shared<CpuDevice>();
+    }
+    validate(options);
+    std::unique_ptr<Backend> backend = make_backend(options, services);
+    if (options.save_file && backend != nullptr) {
+        services.sinks.insert(services.sinks.begin(),
+                              {std::make_shared<RunInfo>(), std::make_shared<MetricsCsv>()});
+    }
+    return std::make_unique<Profiler>(std::move(options), std::move(backend), std::move(services));
+}
+
+}  // namespace iterscope

@@ -1,0 +1,80 @@
+#include <iterscope/options.hpp>
+
+#include <iterscope/error.hpp>
+
+namespace iterscope {
+
+namespace {
+
+void require_count(const char* option, std::int64_t value)
+{
+    if (value < 0) {
+        throw ConfigError(std::string(option) + " is " + std::to_string(value) +
+                          " (it counts iterations or cycles); give 0 or more");
+    }
+}
+
+}  // namespace
+
+Mode parse_mode(std::string_view text)
+{
+    if (text == "None" || text == "null" || text == "none") {
+        return Mode::null;
+    }
+    for (const Mode mode : {Mode::custom, Mode::torch, Mode::nvidia}) {
+        if (text == to_string(mode)) {
+            return mode;
+        }
+    }
+    throw ConfigError("unknown profiler mode '" + std::string(text) +
+                      "' (there is no such recorder); use None, custom, torch or nvidia");
+}
+
+std::string_view to_string(Mode mode) noexcept
+{
+    switch (mode) {
+        case Mode::custom:
+            return "custom";
+        case Mode::torch:
+            return "torch";
+        case Mode::nvidia:
+            return "nvidia";
+        case Mode::null:
+            break;
+    }
+    return "None";
+}
+
+std::vector<std::string> validate(const Options& options)
+{
+    require_count("warmup", options.warmup);
+    require_count("active", options.active);
+    require_count("repeat", options.repeat);
+
+    std::vector<std::string> warnings;
+    if (options.mode == Mode::torch) {
+        if (options.trace_dir && options.per_step) {
+            throw ConfigError(
+                "trace_dir is given with per_step (a trace spans iterations, per_step cuts them "
+                "apart); set per_step to False or drop trace_dir");
+        }
+        return warnings;
+    }
+    const auto has_no_effect = [&](const char* option) {
+        warnings.push_back(std::string(option) + " has no effect in mode " +
+                           std::string(to_string(options.mode)) +
+                           " (it belongs to mode torch); drop it or choose torch");
+    };
+    if (options.trace_dir) {
+        has_no_effect("trace_dir");
+    }
+    if (!options.per_step) {
+        has_no_effect("per_step");
+    }
+    if (options.repeat != 1) {
+        has_no_effect("repeat");
+    }
+    return warnings;
+}
+
+}  // namespace iterscope
