@@ -97,9 +97,11 @@ public:
     /// Kind and path of each file, e.g. {"gpu_metrics", ".../pnp_gpu_metrics.csv"}.
     std::vector<std::pair<std::string, std::filesystem::path>> files() const;
 
-    /// Low-level twins of Region::enter, for bindings: the number of a name; whether a name can
-    /// be used (throws ConfigError from `start()` until the window is over); open and close.
+    /// Low-level twins of `region` and Region::enter, for bindings. The number of a name:
     RegionId intern(std::string_view name);
+    /// Throws ConfigError if the name is illegal, `check_name` only from `start()` until the
+    /// window is over; neither in Mode::null.
+    void require_legal(RegionId region) const;
     void check_name(RegionId region);
     void enter(RegionId region);
     /// Throws UsageError unless `region` is the innermost open one.

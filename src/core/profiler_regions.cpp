@@ -13,6 +13,9 @@ RegionId Profiler::intern(std::string_view name)
     if (known != region_ids_.end()) {
         return known->second;
     }
+    if (is_recording()) {
+        check_thread("a region was named");
+    }
     const auto id = static_cast<RegionId>(regions_.size());
     const std::string& kept = region_names_.emplace_back(name);
     if (backend_ != nullptr) {
@@ -29,7 +32,12 @@ void Profiler::check_name(RegionId region)
         return;
     }
     region_seen_ = true;
-    if (!regions_[region].problem.empty()) [[unlikely]] {
+    require_legal(region);
+}
+
+void Profiler::require_legal(RegionId region) const
+{
+    if (backend_ != nullptr && !regions_[region].problem.empty()) [[unlikely]] {
         throw ConfigError(regions_[region].problem);
     }
 }
@@ -37,9 +45,7 @@ void Profiler::check_name(RegionId region)
 Region Profiler::region(std::string_view name)
 {
     const RegionId id = intern(name);
-    if (backend_ != nullptr && !regions_[id].problem.empty()) {
-        throw ConfigError(regions_[id].problem);
-    }
+    require_legal(id);
     return {*this, id};
 }
 

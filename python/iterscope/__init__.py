@@ -1,0 +1,33 @@
+"""One profiling interface for iterative imaging solvers."""
+
+from __future__ import annotations
+
+from iterscope import _torch_check
+
+_torch_check.require_matching_torch()
+
+from iterscope._iterscope import (  # noqa: E402 - only loads against the PyTorch it was built with
+    ConfigError,
+    DeviceError,
+    Error,
+    IoError,
+    IterscopeWarning,
+    Profiler,
+    Region,
+    UsageError,
+    __version__,
+)
+from iterscope._profiler import create_profiler  # noqa: E402
+
+__all__ = [
+    "ConfigError",
+    "DeviceError",
+    "Error",
+    "IoError",
+    "IterscopeWarning",
+    "Profiler",
+    "Region",
+    "UsageError",
+    "__version__",
+    "create_profiler",
+]

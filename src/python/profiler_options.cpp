@@ -1,0 +1,117 @@
+#include "profiler_options.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <iterscope/error.hpp>
+#include <iterscope/torch/make_profiler.hpp>
+
+#include "bindings.hpp"
+
+namespace iterscope::python {
+
+namespace nb = nanobind;
+
+namespace {
+
+ParameterValue read_value(nb::handle value)
+{
+    if (value.is_none()) {
+        return {};
+    }
+    if (PyBool_Check(value.ptr())) {
+        return value.is(Py_True);
+    }
+    std::int64_t integer = 0;
+    if (nb::try_cast(value, integer, false)) {
+        return integer;
+    }
+    if (PyFloat_Check(value.ptr())) {
+        return PyFloat_AS_DOUBLE(value.ptr());
+    }
+    return std::string(nb::str(value).c_str());
+}
+
+/// Rank and size of torch.distributed, if the program uses it.
+std::optional<ProcessGroup> python_process_group()
+{
+    const nb::object found = nb::module_::import_("iterscope._launch").attr("process_group")();
+    if (found.is_none()) {
+        return std::nullopt;
+    }
+    return ProcessGroup{nb::cast<int>(found[0]), nb::cast<int>(found[1])};
+}
+
+}  // namespace
+
+bool read_options(PyObject* given, Options& options)
+{
+    try {
+        const auto dict = nb::borrow<nb::dict>(given);
+        options.mode = parse_mode(nb::cast<std::string>(dict["mode"]));
+        options.device = nb::cast<std::string>(dict["device"]);
+        options.name = nb::cast<std::string>(dict["name"]);
+        options.warmup = nb::cast<std::int64_t>(dict["warmup"]);
+        options.active = nb::cast<std::int64_t>(dict["active"]);
+        options.repeat = nb::cast<std::int64_t>(dict["repeat"]);
+        options.per_step = nb::cast<bool>(dict["per_step"]);
+        options.save_file = nb::cast<bool>(dict["save_file"]);
+        options.trace_dir = nb::cast<std::optional<std::string>>(dict["trace_dir"]);
+        for (const auto& [key, value] : nb::borrow<nb::dict>(dict["parameters"])) {
+            options.parameters.emplace_back(nb::cast<std::string>(key), read_value(value));
+        }
+    } catch (nb::python_error& error) {
+        error.restore();
+        return false;
+    } catch (const nb::cast_error&) {
+        PyErr_SetString(PyExc_TypeError, "Profiler takes what create_profiler hands it; call that");
+        return false;
+    }
+    return true;
+}
+
+void make_shared_profiler(Options options, SharedProfiler& shared)
+{
+    Services services;
+    services.warn = [&shared](const std::string& line) { shared.warnings.push_back(line); };
+    services.inform = [&shared](const std::string& line) { shared.infos.push_back(line); };
+    services.process_group = [] {
+        const nb::gil_scoped_acquire locked;
+        return python_process_group();
+    };
+    services.versions = {{"python", PY_VERSION}};
+    if (options.mode != Mode::null) {
+        services.device = torch::make_device(options.device, services.warn);
+        shared.waits_for_device = services.device->is_accelerator();
+    }
+    shared.profiler = torch::make_profiler(std::move(options), std::move(services));
+}
+
+bool say_lines(SharedProfiler& shared)
+{
+    const std::vector<std::string> infos = std::exchange(shared.infos, {});
+    const std::vector<std::string> warnings = std::exchange(shared.warnings, {});
+    const auto decode = [](const std::string& line) {
+        return PyUnicode_DecodeUTF8(line.data(), static_cast<Py_ssize_t>(line.size()), "replace");
+    };
+    for (const std::string& line : infos) {
+        PyObject* text = decode(line);
+        if (text != nullptr) {
+            PySys_FormatStderr("iterscope: %U\n", text);
+            Py_DECREF(text);
+        }
+    }
+    for (const std::string& line : warnings) {
+        PyObject* text = decode(line);
+        const int failed =
+            text == nullptr ? -1 : PyErr_WarnFormat(warning_category(), 1, "%U", text);
+        Py_XDECREF(text);
+        if (failed != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace iterscope::python

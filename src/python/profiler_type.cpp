@@ -1,0 +1,481 @@
+// The Python Profiler as a plain C type: `track_step`, `end_iteration` and
+// `get_current_metrics` run in every iteration.
+
+#include <Python.h>
+#include <structmember.h>
+
+#include <iterscope/error.hpp>
+#include <iterscope/torch/make_profiler.hpp>
+
+#include "bindings.hpp"
+#include "profiler_options.hpp"
+#include "shared_profiler.hpp"
+
+namespace iterscope::python {
+
+namespace {
+
+struct ProfilerObject {
+    PyObject_HEAD
+    std::shared_ptr<SharedProfiler> shared;
+    /// Region objects by name.
+    PyObject* regions;
+    /// (callable, arguments) that make an equal, not started profiler; for pickle.
+    PyObject* recipe;
+    PyObject* weak_references;
+    /// Metric names by ColumnId, made when first asked for.
+    std::vector<PyObject*> keys;
+};
+
+PyTypeObject* profiler_type = nullptr;
+
+ProfilerObject* as_profiler(PyObject* object) { return reinterpret_cast<ProfilerObject*>(object); }
+Profiler& profiler_of(PyObject* object) { return *as_profiler(object)->shared->profiler; }
+
+/// Runs `call` on the profiler and says what it had to say. False with a Python error set.
+template <class Call>
+bool run(PyObject* object, Call call)
+{
+    SharedProfiler& shared = *as_profiler(object)->shared;
+    try {
+        const MaybeUnlocked unlocked(shared);
+        call(*shared.profiler);
+    } catch (...) {
+        const std::exception_ptr error = std::current_exception();
+        if (!shared.has_lines() || say_lines(shared)) {
+            set_python_error(error);
+        }
+        return false;
+    }
+    return !shared.has_lines() || say_lines(shared);
+}
+
+std::optional<std::int64_t> rank_of(PyObject* context)
+{
+    if (context == nullptr || context == Py_None) {
+        return std::nullopt;
+    }
+    PyObject* rank = PyObject_GetAttrString(context, "rank");
+    std::optional<std::int64_t> value;
+    if (rank != nullptr && PyLong_Check(rank)) {
+        value = PyLong_AsLongLong(rank);
+    }
+    Py_XDECREF(rank);
+    if (PyErr_Occurred() != nullptr) {  // any object is a context; only a usable rank counts
+        PyErr_Clear();
+        return std::nullopt;
+    }
+    return value;
+}
+
+/// The only argument `ctx`, given by place or by name; null when it is not given. False with a
+/// Python error set.
+bool read_context(PyObject* const* arguments, Py_ssize_t count, PyObject* names, PyObject*& context)
+{
+    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+    context = nullptr;
+    if (count + named == 0) {
+        return true;
+    }
+    const bool is_ctx = named == 0 || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0),
+                                                                       "ctx") == 0;
+    if (count + named > 1 || !is_ctx) {
+        PyErr_SetString(PyExc_TypeError, "the only argument is ctx");
+        return false;
+    }
+    context = arguments[0];
+    return true;
+}
+
+PyObject* find_region(PyObject* object, PyObject* name)
+{
+    ProfilerObject* self = as_profiler(object);
+    PyObject* known = PyDict_GetItemWithError(self->regions, name);
+    if (known != nullptr || PyErr_Occurred() != nullptr) {
+        return known;
+    }
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "a region name is a str, not %.200s",
+                     Py_TYPE(name)->tp_name);
+        return nullptr;
+    }
+    Py_ssize_t length = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(name, &length);
+    try {
+        if (text == nullptr) {
+            PyErr_Clear();
+            throw ConfigError(
+                "the region name is not valid Unicode text (it holds a lone surrogate and cannot "
+                "be written to a file); give it another name");
+        }
+        const RegionId id =
+            self->shared->profiler->intern({text, static_cast<std::size_t>(length)});
+        PyObject* made = make_region(self->shared, id);
+        if (made == nullptr || PyDict_SetItem(self->regions, name, made) != 0) {
+            Py_XDECREF(made);
+            return nullptr;
+        }
+        Py_DECREF(made);
+        return made;
+    } catch (...) {
+        set_python_error(std::current_exception());
+        return nullptr;
+    }
+}
+
+PyObject* profiler_track_step(PyObject* object, PyObject* name)
+{
+    PyObject* region = find_region(object, name);
+    if (region == nullptr) {
+        return nullptr;
+    }
+    try {
+        profiler_of(object).check_name(region_id(region));
+    } catch (...) {
+        set_python_error(std::current_exception());
+        return nullptr;
+    }
+    return Py_NewRef(region);
+}
+
+PyObject* profiler_region(PyObject* object, PyObject* name)
+{
+    PyObject* region = find_region(object, name);
+    if (region == nullptr) {
+        return nullptr;
+    }
+    try {
+        Profiler& profiler = profiler_of(object);
+        profiler.require_legal(region_id(region));
+    } catch (...) {
+        set_python_error(std::current_exception());
+        return nullptr;
+    }
+    return Py_NewRef(region);
+}
+
+PyObject* profiler_enter(PyObject* object, PyObject* /*unused*/)
+{
+    return run(object, [](Profiler& profiler) { profiler.start(); }) ? Py_NewRef(object) : nullptr;
+}
+
+/// "ValueError: text" of an exception, for run.json.
+std::string describe_exception(PyObject* type, PyObject* value)
+{
+    std::string text = PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "";
+    PyObject* message = value == nullptr ? nullptr : PyObject_Str(value);
+    const char* utf8 = message == nullptr ? nullptr : PyUnicode_AsUTF8(message);
+    if (utf8 != nullptr && *utf8 != '\0') {
+        text += std::string(text.empty() ? "" : ": ") + utf8;
+    }
+    Py_XDECREF(message);
+    PyErr_Clear();
+    return text;
+}
+
+PyObject* profiler_exit(PyObject* object, PyObject* const* arguments, Py_ssize_t count)
+{
+    const bool failed = count > 0 && arguments[0] != Py_None;
+    const std::string error =
+        failed ? describe_exception(arguments[0], count > 1 ? arguments[1] : nullptr) : "";
+    const bool said = run(object, [&](Profiler& profiler) {
+        failed ? profiler.fail(error) : profiler.finalize();
+    });
+    if (!said) {
+        if (!failed) {
+            return nullptr;
+        }
+        PyErr_WriteUnraisable(object);  // a warning made an error must not replace the body's
+    }
+    Py_RETURN_FALSE;
+}
+
+PyObject* profiler_start_iterations(PyObject* object, PyObject* /*unused*/)
+{
+    if (!run(object, [](Profiler& profiler) { profiler.start_iterations(); })) {
+        return nullptr;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject* profiler_end_iteration(PyObject* object, PyObject* const* arguments, Py_ssize_t count,
+                                 PyObject* names)
+{
+    PyObject* context = nullptr;
+    if (!read_context(arguments, count, names, context)) {
+        return nullptr;
+    }
+    const std::optional<std::int64_t> rank = rank_of(context);
+    if (!run(object, [&](Profiler& profiler) { profiler.end_iteration(rank); })) {
+        return nullptr;
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject* profiler_finalize(PyObject* object, PyObject* const* arguments, Py_ssize_t count,
+                            PyObject* names)
+{
+    PyObject* context = nullptr;
+    if (!read_context(arguments, count, names, context)) {
+        return nullptr;
+    }
+    const std::optional<std::int64_t> rank = rank_of(context);
+    if (!run(object, [&](Profiler& profiler) { profiler.finalize(rank); })) {
+        return nullptr;
+    }
+    Py_RETURN_NONE;
+}
+
+/// The metric's name as a Python string (borrowed).
+PyObject* key_of(ProfilerObject* self, ColumnId column)
+{
+    if (self->keys.size() <= column) {
+        self->keys.resize(column + 1, nullptr);
+    }
+    PyObject*& key = self->keys[column];
+    if (key == nullptr) {
+        const std::string& name = self->shared->profiler->columns().name(column);
+        key = PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace");
+        if (key != nullptr) {
+            PyUnicode_InternInPlace(&key);
+        }
+    }
+    return key;
+}
+
+PyObject* profiler_get_current_metrics(PyObject* object, PyObject* /*unused*/)
+{
+    ProfilerObject* self = as_profiler(object);
+    PyObject* metrics = PyDict_New();
+    const IterationRecord* record = self->shared->profiler->current_record();
+    if (metrics == nullptr || record == nullptr) {
+        return metrics;
+    }
+    for (const Metric& metric : record->metrics) {
+        PyObject* key = key_of(self, metric.column);
+        PyObject* value = key == nullptr ? nullptr : PyFloat_FromDouble(metric.value);
+        const bool failed = value == nullptr || PyDict_SetItem(metrics, key, value) != 0;
+        Py_XDECREF(value);
+        if (failed) {
+            Py_DECREF(metrics);
+            return nullptr;
+        }
+    }
+    return metrics;
+}
+
+PyObject* profiler_reduce(PyObject* object, PyObject* /*unused*/)
+{
+    return Py_NewRef(as_profiler(object)->recipe);
+}
+
+PyObject* text_object(const std::string& text)
+{
+    return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+}
+
+PyObject* get_mode(PyObject* object, void* /*unused*/)
+{
+    const Mode mode = profiler_of(object).options().mode;
+    return mode == Mode::null ? Py_NewRef(Py_None) : text_object(std::string(to_string(mode)));
+}
+
+PyObject* get_name(PyObject* object, void* /*unused*/)
+{
+    return text_object(profiler_of(object).options().name);
+}
+
+PyObject* get_device(PyObject* object, void* /*unused*/)
+{
+    return text_object(profiler_of(object).options().device);
+}
+
+PyObject* get_run_name(PyObject* object, void* /*unused*/)
+{
+    return text_object(profiler_of(object).run_name());
+}
+
+PyObject* get_is_recording(PyObject* object, void* /*unused*/)
+{
+    return PyBool_FromLong(profiler_of(object).is_recording() ? 1 : 0);
+}
+
+PyObject* get_iteration(PyObject* object, void* /*unused*/)
+{
+    return PyLong_FromLongLong(profiler_of(object).iteration());
+}
+
+PyObject* get_files(PyObject* object, void* /*unused*/)
+{
+    PyObject* files = PyDict_New();
+    for (const auto& [kind, path] : profiler_of(object).files()) {
+        PyObject* text = files == nullptr ? nullptr : PyUnicode_DecodeFSDefault(path.c_str());
+        if (text == nullptr || PyDict_SetItemString(files, kind.c_str(), text) != 0) {
+            Py_XDECREF(text);
+            Py_XDECREF(files);
+            return nullptr;
+        }
+        Py_DECREF(text);
+    }
+    return files;
+}
+
+PyObject* profiler_repr(PyObject* object)
+{
+    const Options& options = profiler_of(object).options();
+    return PyUnicode_FromFormat(
+        "<iterscope.Profiler mode=%s name='%s' warmup=%lld active=%lld iteration=%lld>",
+        std::string(to_string(options.mode)).c_str(), options.name.c_str(),
+        static_cast<long long>(options.warmup), static_cast<long long>(options.active),
+        static_cast<long long>(profiler_of(object).iteration()));
+}
+
+PyObject* profiler_new(PyTypeObject* type, PyObject* arguments, PyObject* /*keywords*/)
+{
+    PyObject* recipe = nullptr;
+    PyObject* given = nullptr;
+    if (PyArg_ParseTuple(arguments, "O!O!", &PyDict_Type, &given, &PyTuple_Type, &recipe) == 0) {
+        return nullptr;
+    }
+    PyObject* object = type->tp_alloc(type, 0);
+    PyObject* regions = PyDict_New();
+    if (object == nullptr || regions == nullptr) {
+        Py_XDECREF(regions);
+        Py_XDECREF(object);
+        return nullptr;
+    }
+    ProfilerObject* self = as_profiler(object);
+    std::construct_at(&self->shared, std::make_shared<SharedProfiler>());
+    std::construct_at(&self->keys);
+    self->regions = regions;
+    self->recipe = Py_NewRef(recipe);
+    self->weak_references = nullptr;
+    try {
+        Options options;
+        if (!read_options(given, options)) {
+            Py_DECREF(object);
+            return nullptr;
+        }
+        make_shared_profiler(std::move(options), *self->shared);
+    } catch (...) {
+        set_python_error(std::current_exception());
+        Py_DECREF(object);
+        return nullptr;
+    }
+    if (self->shared->has_lines() && !say_lines(*self->shared)) {
+        Py_DECREF(object);
+        return nullptr;
+    }
+    return object;
+}
+
+void profiler_dealloc(PyObject* object)
+{
+    ProfilerObject* self = as_profiler(object);
+    if (self->weak_references != nullptr) {
+        PyObject_ClearWeakRefs(object);
+    }
+    if (self->shared->profiler != nullptr) {
+        // Regions may keep the C++ profiler alive; the run ends with the Python object. A
+        // deallocation may happen while an exception travels, which must go on.
+        PyObject* type = nullptr;
+        PyObject* value = nullptr;
+        PyObject* traceback = nullptr;
+        PyErr_Fetch(&type, &value, &traceback);
+        self->shared->profiler->finalize();
+        if (self->shared->has_lines() && !say_lines(*self->shared)) {
+            PyErr_WriteUnraisable(nullptr);
+        }
+        PyErr_Restore(type, value, traceback);
+    }
+    for (PyObject* key : self->keys) {
+        Py_XDECREF(key);
+    }
+    Py_XDECREF(self->regions);
+    Py_XDECREF(self->recipe);
+    std::destroy_at(&self->keys);
+    std::destroy_at(&self->shared);
+    PyTypeObject* object_type = Py_TYPE(object);
+    object_type->tp_free(object);
+    Py_DECREF(object_type);
+}
+
+template <class Function>
+PyCFunction as_method(Function* function)
+{
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef profiler_methods[] = {
+    {"__enter__", profiler_enter, METH_NOARGS, "Begins a run."},
+    {"__exit__", as_method(profiler_exit), METH_FASTCALL,
+     "Ends the run; after an exception as failed."},
+    {"track_step", profiler_track_step, METH_O,
+     "track_step(name)\n--\n\nThe region of that name, a context manager and a decorator."},
+    {"region", profiler_region, METH_O,
+     "region(name)\n--\n\nThe same, with the name checked at once: make it once, enter it often."},
+    {"start_iterations", profiler_start_iterations, METH_NOARGS,
+     "start_iterations()\n--\n\nRestarts the clock of iteration 0; call it right before the loop."},
+    {"end_iteration", as_method(profiler_end_iteration), METH_FASTCALL | METH_KEYWORDS,
+     "end_iteration(ctx=None)\n--\n\nCloses the iteration and records it inside the window."},
+    {"get_current_metrics", profiler_get_current_metrics, METH_NOARGS,
+     "get_current_metrics()\n--\n\nMetrics of the iteration that ended last, in seconds and MiB; "
+     "empty unless it was recorded."},
+    {"finalize", as_method(profiler_finalize), METH_FASTCALL | METH_KEYWORDS,
+     "finalize(ctx=None)\n--\n\nEnds the run; idempotent."},
+    {"__reduce__", profiler_reduce, METH_NOARGS, "A not started profiler with equal options."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef profiler_properties[] = {
+    {"mode", get_mode, nullptr, "None, 'custom', 'torch' or 'nvidia'.", nullptr},
+    {"name", get_name, nullptr, "The name that was given.", nullptr},
+    {"device", get_device, nullptr, "The device that was given.", nullptr},
+    {"run_name", get_run_name, nullptr, "Stem of the run's files; '' without files.", nullptr},
+    {"files", get_files, nullptr, "Kind and path of each file of the run.", nullptr},
+    {"is_recording", get_is_recording, nullptr, "Whether this iteration is recorded.", nullptr},
+    {"iteration", get_iteration, nullptr, "0-based index of the running iteration.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef profiler_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ProfilerObject, weak_references), READONLY,
+     nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot profiler_slots[] = {
+    {Py_tp_doc, const_cast<char*>("Records named regions of an iterative solver; made by "
+                                  "iterscope.create_profiler.")},
+    {Py_tp_new, reinterpret_cast<void*>(profiler_new)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(profiler_dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(profiler_repr)},
+    {Py_tp_methods, profiler_methods},
+    {Py_tp_members, profiler_members},
+    {Py_tp_getset, profiler_properties},
+    {0, nullptr}};
+
+PyType_Spec profiler_spec = {"iterscope.Profiler", sizeof(ProfilerObject), 0, Py_TPFLAGS_DEFAULT,
+                             profiler_slots};
+
+}  // namespace
+
+bool add_profiler_types(PyObject* module)
+{
+    if (!add_region_type(module)) {
+        return false;
+    }
+    profiler_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&profiler_spec));
+    return profiler_type != nullptr &&
+           PyModule_AddObjectRef(module, "Profiler",
+                                 reinterpret_cast<PyObject*>(profiler_type)) == 0;
+}
+
+std::shared_ptr<Profiler> profiler_from(nanobind::handle object)
+{
+    if (Py_TYPE(object.ptr()) != profiler_type) {
+        throw nanobind::type_error("profiler: an iterscope.Profiler is wanted; make one with "
+                                   "iterscope.create_profiler");
+    }
+    const std::shared_ptr<SharedProfiler>& shared = as_profiler(object.ptr())->shared;
+    return {shared, shared->profiler.get()};
+}
+
+}  // namespace iterscope::python
