@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Unpacks GoogleTest and google-benchmark below build/debian, without root. They are in no Python registry, so
-# they come from the Debian (or Ubuntu) archive. Does nothing when they are there already.
+# they come from the Debian (or Ubuntu) archive. Does nothing when they are there already or
+# installed system-wide.
 #
 # usage: scripts/fetch_debian_packages.sh [FOLDER]     (default: build/debian)
 set -euo pipefail
@@ -10,7 +11,11 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 target=${1:-$root/build/debian}
 stamp=$target/.complete
 
-if [[ -e $stamp ]]; then
+installed() {
+    printf '#include <gtest/gtest.h>\n#include <benchmark/benchmark.h>\n' | "${CXX:-c++}" -E -x c++ - >/dev/null 2>&1
+}
+
+if [[ -e $stamp ]] || installed; then
     exit 0
 fi
 if ! command -v apt-get >/dev/null || ! command -v dpkg >/dev/null; then
