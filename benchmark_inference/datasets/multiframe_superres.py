@@ -1,0 +1,42 @@
+from benchopt import BaseDataset
+from iterscope.benchopt import Described
+from iterscope.physics import MultiFrameSuperResolution
+from iterscope.pictures import load_picture
+from iterscope.simulation import measure
+
+
+class Dataset(Described, BaseDataset):
+    """A photograph seen through several blurred, down-sampled and noisy frames."""
+
+    name = "multiframe_superres"
+    requirements = ["pip::torch", "pip::scikit-image"]
+
+    # picture: a photograph that scikit-image ships (iterscope.pictures.PHOTOGRAPHS), or a path.
+    # image_size: side of the truth, a pair [[height, width]], or null for the picture's own size;
+    #   both sides must be multiples of `factor`.
+    # num_operators: number of frames, each blurred along its own angle.
+    # noise_level: standard deviation of the Gaussian noise, for pixels in [0, 1].
+    # factor: down-sampling along height and width.
+    # seed: of the noise.
+    parameters = {
+        "picture": ["astronaut"],
+        "image_size": [256],
+        "num_operators": [4],
+        "noise_level": [0.02],
+        "factor": [2],
+        "seed": [0],
+    }
+
+    test_parameters = {"image_size": [32]}
+
+    def get_data(self):
+        truth = load_picture(self.picture, self.image_size, multiple_of=self.factor)
+        physics = MultiFrameSuperResolution(
+            tuple(truth.shape[-2:]), num_operators=self.num_operators, factor=self.factor
+        )
+        return {
+            "ground_truth": truth,
+            "physics": physics,
+            "measurements": measure(physics, truth, self.noise_level, self.seed),
+            "dataset": self.description(),
+        }

@@ -1,0 +1,62 @@
+from benchopt import BaseSolver
+from iterscope.benchopt import PROFILER_PARAMETERS, ProfiledSolver, choose_device, named_run
+from iterscope.denoisers import TVDenoiser
+from iterscope.solvers import PnP
+
+
+class Solver(ProfiledSolver, BaseSolver):
+    """Plug-and-play proximal gradient descent; the algorithm is iterscope.solvers.PnP."""
+
+    name = "PnP"
+    requirements = ["pip::torch"]
+
+    # docs/benchopt.md explains each one. BenchOpt itself reads those that begin with slurm_.
+    parameters = {
+        "denoiser": ["tv"],
+        "image_size": [None],
+        "patch_size": [128],
+        "overlap": [32],
+        "max_batch_size": [0],
+        "denoiser_lambda_relaxation": [None],
+        "step_size": [None],
+        "step_size_scale": [0.99],
+        "denoiser_sigma": [0.05],
+        "distribute_physics": [False],
+        "distribute_denoiser": [False],
+        "init_method": ["pseudo_inverse"],
+        "norm_strategy": ["clip"],
+        "device": [None],
+        "compile": [None],
+        "slurm_nodes": [1],
+        "slurm_ntasks_per_node": [1],
+        "slurm_gres": ["gpu:1"],
+        "torchrun_nproc_per_node": [1],
+        "name_prefix": ["pnp"],
+        **PROFILER_PARAMETERS,
+    }
+
+    def set_objective(self, physics, measurements, dataset, keep_start):
+        self.physics = physics
+        self.measurements = measurements
+        self.dataset = dataset
+        self.keep_start = keep_start
+
+    def run(self, cb):
+        device = choose_device(self.device)
+        self.profiler = self.make_profiler(device, self.dataset)
+        self.solver = PnP(self.physics, self.measurements, TVDenoiser(), self.profiler)
+        with self.profiler:
+            self.solver.initialize()
+            self.start = self.solver.reconstruction().cpu().clone() if self.keep_start else None
+            self.profiler.start_iterations()
+            while cb():
+                self.solver.step()
+                self.profiler.end_iteration()
+
+    def get_result(self):
+        return {
+            "reconstruction": self.solver.reconstruction(),
+            "metrics": self.profiler.get_current_metrics(),
+            "run_name": named_run(self.profiler),
+            "start": self.start,
+        }

@@ -1,0 +1,186 @@
+"""What iterscope's BenchOpt benchmarks share: profilers from parameters, loop rules, result rows.
+
+The benchmarks' own files stay thin; see ``docs/benchopt.md`` for how they are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from os import environ, fspath
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from benchopt.stopping_criterion import NoCriterion
+
+from iterscope import Profiler, UsageError, create_profiler
+from iterscope.image_metrics import ImageQuality, mean_quality
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import torch
+
+PROFILER_PARAMETERS: dict[str, list[Any]] = {
+    "profiler_mode": ["custom"],
+    "profiler_warmup": [0],
+    "profiler_active": [0],
+    "profiler_save_file": [False],
+    "profiler_per_step": [True],
+    "profiler_repeat": [1],
+    "profiler_trace_dir": [None],
+}
+"""The profiler's options as BenchOpt parameters of a solver, with their defaults."""
+
+# They neither change the run nor tell it apart from another one.
+_NOT_IN_RUN_NAMES = ("name_prefix", "profiler_save_file", "profiler_trace_dir")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a dataset or solver is: its name, its parameters, and which differ from the defaults."""
+
+    name: str
+    values: Mapping[str, Any]
+    changed: Mapping[str, Any]
+
+
+class Described:
+    """Mix-in for BenchOpt classes: a short name and a description made from their parameters.
+
+    BenchOpt spells out every parameter in a run's name, which fills the terminal with thirty
+    defaults; here only those that differ from the class's defaults are named. Runs of a grid keep
+    different names, as they differ in at least one parameter.
+    """
+
+    name: ClassVar[str]
+    parameters: ClassVar[Mapping[str, Sequence[Any]]]
+
+    def description(self) -> Description:
+        """Describe this object; its parameters are the attributes that BenchOpt has set."""
+        defaults = {key: choices[0] for key, choices in self.parameters.items()}
+        values = {key: getattr(self, key) for key in defaults}
+        changed = {key: value for key, value in values.items() if value != defaults[key]}
+        return Description(self.name, values, changed)
+
+    def __repr__(self) -> str:
+        changed = self.description().changed
+        listed = ",".join(f"{key}={changed[key]}" for key in sorted(changed))
+        return f"{self.name}[{listed}]" if listed else self.name
+
+
+class ProfiledSolver(Described):
+    """Mix-in for solvers that call BenchOpt's callback and close a profiled iteration each time.
+
+    BenchOpt evaluates the objective after every iteration (its own spacing grows by 1.5 and would
+    drop rows) and stops at ``--max-runs`` iterations or at its timeout, never by itself.
+    """
+
+    sampling_strategy = "callback"
+    stopping_criterion = NoCriterion(strategy="callback")
+
+    def get_next(self, stop_val: int) -> int:
+        """Return the iteration to evaluate after ``stop_val``: the next one."""
+        return stop_val + 1
+
+    def make_profiler(self, device: str | torch.device, dataset: Description) -> Profiler:
+        """Make the profiler that the ``profiler_*`` parameters ask for.
+
+        Its files are named after the run (see ``run_name``), and run.json records the parameters of
+        the solver and the dataset as ``solver.<key>`` and ``dataset.<key>``. Raises ``ConfigError``
+        for values that cannot be.
+        """
+        solver = self.description()
+        options = solver.values
+        return create_profiler(
+            options["profiler_mode"],
+            device,
+            name=run_name(options["name_prefix"], solver, dataset),
+            warmup=options["profiler_warmup"],
+            active=options["profiler_active"],
+            trace_dir=options["profiler_trace_dir"],
+            per_step=options["profiler_per_step"],
+            repeat=options["profiler_repeat"],
+            save_file=options["profiler_save_file"],
+            parameters={**_flat("solver", solver), **_flat("dataset", dataset)},
+        )
+
+
+def run_name(prefix: str, solver: Description, dataset: Description) -> str:
+    """Name a run so that the runs of a grid differ: ``pnp_simulated_noise_level=0.1_mode=nvidia``.
+
+    The name holds the prefix, the dataset's name and every parameter that differs from its default
+    (without the ``profiler_`` that some begin with). Repetitions share it; iterscope numbers their
+    files.
+    """
+    changes = [
+        f"{key.removeprefix('profiler_')}={_short(value)}"
+        for key, value in (*dataset.changed.items(), *solver.changed.items())
+        if key not in _NOT_IN_RUN_NAMES
+    ]
+    return "_".join([prefix, dataset.name, *changes])
+
+
+def choose_device(device: str | None) -> str:
+    """Return the device asked for, or by default this process's GPU; without CUDA the CPU.
+
+    The default index is the local rank that torchrun or srun gave, or 0 where the launcher shows
+    each process one GPU.
+    """
+    import torch
+
+    if device is not None:
+        return device
+    if not torch.cuda.is_available():
+        return "cpu"
+    in_slurm_step = "SLURM_STEP_ID" in environ
+    slurm_rank = environ.get("SLURM_LOCALID", "0") if in_slurm_step else "0"
+    local_rank = int(environ.get("LOCAL_RANK", slurm_rank))
+    return f"cuda:{local_rank if torch.cuda.device_count() > 1 else 0}"
+
+
+def named_run(profiler: Profiler) -> str:
+    """Return the stem of the run's files, or the name it was given where there are no files."""
+    return profiler.run_name or profiler.name
+
+
+def evaluation_row(
+    qualities: Sequence[ImageQuality], metrics: Mapping[str, float], name: str
+) -> dict[str, float | str]:
+    """Build what an objective returns for one evaluation.
+
+    ``value`` is the mean squared error (BenchOpt's curves go down), ``psnr``, ``ssim`` and ``mse``
+    are means over the batch, and a batch of several images has ``psnr_0``, ``ssim_0``, ``mse_0``
+    and so on as well. The profiler's metrics follow under their own names; there are none before
+    the first iteration and outside the recording window.
+    """
+    mean = mean_quality(list(qualities))
+    row: dict[str, float | str] = {"value": mean.mse, "run_name": name, **_metrics_of(mean, "")}
+    if len(qualities) > 1:
+        for index, quality in enumerate(qualities):
+            row.update(_metrics_of(quality, f"_{index}"))
+    taken = row.keys() & metrics.keys()
+    if taken:
+        raise UsageError(
+            f"the profiler's metrics {sorted(taken)} would hide the objective's own (a region has "
+            "that name); rename the region"
+        )
+    row.update({key: float(value) for key, value in metrics.items()})
+    return row
+
+
+def _metrics_of(quality: ImageQuality, suffix: str) -> dict[str, float]:
+    return {f"{key}{suffix}": value for key, value in asdict(quality).items()}
+
+
+def _flat(kind: str, described: Description) -> dict[str, Any]:
+    named = {"name": described.name, **described.values}
+    return {f"{kind}.{key}": value for key, value in named.items()}
+
+
+def _short(value: Any) -> str:
+    """Write a value for a file name: of a path only its last part, of a pair ``64x96``."""
+    if isinstance(value, list | tuple):
+        return "x".join(_short(item) for item in value)
+    if isinstance(value, str | PurePath):
+        return PurePath(fspath(value)).name
+    return str(value)

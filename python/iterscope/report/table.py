@@ -1,0 +1,140 @@
+"""A run as plain text: aligned, at most 100 columns wide."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+from iterscope.report.summary import RegionSummary, Summary, summarize
+from iterscope.report.units import format_mebibytes, format_seconds, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from iterscope.report.run import Run
+
+WIDTH = 100
+_GAP = "  "
+_HEADER = ("region", "count", "total", "mean", "median", "share")
+
+
+def format_run(run: Run) -> str:
+    """Describe a run and list its regions; ends without a line break.
+
+    The columns are: the recorded iterations that entered the region, its total, mean and median
+    over them, and its share of all recorded iteration time; peak memory where any was measured.
+    """
+    summary = summarize(run)
+    parts = [_head(run), _table(summary), _own_time(run, summary)]
+    parts += [f"note: {_printable(note)}" for note in summary.notes]
+    return "\n".join(part for part in parts if part)
+
+
+def _head(run: Run) -> str:
+    state = run.state
+    if state == "running":
+        state = "running, or killed before it could say how it ended"
+    error = run.info.get("error")
+    if error:
+        state += f" ({error})"
+    lines = [("run", run.stem), ("state", state)]
+    mode, device = run.info.get("mode"), run.info.get("device")
+    if mode is not None or device is not None:
+        lines.append(("mode", f"{mode} on {device}{_rank(run)}"))
+    lines.append(("recorded", _recorded(run)))
+    return "\n".join(_cut(f"{key:<9} {_printable(str(text))}", WIDTH) for key, text in lines)
+
+
+def _rank(run: Run) -> str:
+    size = run.info.get("size", 1)
+    return f", rank {run.info.get('rank')} of {size}" if isinstance(size, int) and size > 1 else ""
+
+
+def _recorded(run: Run) -> str:
+    count = f"{len(run.rows)} iteration{'' if len(run.rows) == 1 else 's'}"
+    if "iterations" in run.info:
+        count = f"{len(run.rows)} of {run.info['iterations']} iterations"
+    options = run.info.get("options")
+    if not isinstance(options, dict) or not (options.get("warmup") or options.get("active")):
+        return count
+    length = f"{options['active']} long" if options.get("active") else "to the end"
+    return f"{count} (window: from iteration {options.get('warmup', 0)}, {length})"
+
+
+def _table(summary: Summary) -> str:
+    rows = [*summary.regions]
+    rows += [row for row in (summary.untracked, summary.iteration) if row is not None]
+    if not rows:
+        return "no iteration has been recorded"
+    with_memory = any(row.peak_mb for row in rows)
+    header = (*_HEADER, "peak") if with_memory else _HEADER
+    cells = [_cells(row, with_memory) for row in rows]
+    widths = [max(map(len, column)) for column in zip(header[1:], *cells, strict=True)]
+    room = WIDTH - sum(widths) - len(_GAP) * len(widths)
+    names = [_cut(_printable(row.name), room) for row in rows]
+    first = max(map(_width, (*names, header[0])))
+    lines = [_line(header[0], header[1:], first, widths)]
+    lines += [_line(name, row, first, widths) for name, row in zip(names, cells, strict=True)]
+    rule = "-" * _width(lines[0])
+    lines.insert(1, rule)
+    if summary.iteration is not None:
+        lines.insert(-1, rule)
+    return "\n".join(["", *lines, ""])
+
+
+def _cells(row: RegionSummary, with_memory: bool) -> tuple[str, ...]:
+    cells = (
+        str(row.count),
+        format_seconds(row.total_sec),
+        format_seconds(row.mean_sec),
+        format_seconds(row.median_sec),
+        format_share(row.share),
+    )
+    return (*cells, format_mebibytes(row.peak_mb)) if with_memory else cells
+
+
+def _line(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) -> str:
+    numbers = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+    return _GAP.join([name + " " * (first - _width(name)), *numbers])
+
+
+def _own_time(run: Run, summary: Summary) -> str:
+    if summary.profiler_sec is None:
+        return ""
+    iterations = run.info.get("iterations")
+    each = ""
+    if isinstance(iterations, int) and iterations > 0:
+        each = f", {format_seconds(summary.profiler_sec / iterations)} an iteration"
+    lines = [
+        f"profiler's own time: {format_seconds(summary.profiler_sec)}{each}, in none of the above"
+    ]
+    if summary.region_cost_sec is not None:
+        cost = format_seconds(summary.region_cost_sec)
+        lines.append(f"reading clocks at regions: about {cost} in all, within the above")
+    return "\n".join(lines)
+
+
+def _printable(text: str) -> str:
+    """Show control characters (a line break in a name, say) as escapes."""
+    return "".join(
+        repr(letter)[1:-1] if unicodedata.category(letter)[0] in "CZ" and letter != " " else letter
+        for letter in text
+    )
+
+
+def _width(text: str) -> int:
+    """Columns that a terminal needs: wide East Asian letters take two, combining marks none."""
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
+        for letter in text
+    )
+
+
+def _cut(text: str, room: int) -> str:
+    """Shorten a text in its middle, so that names with one beginning stay different."""
+    if _width(text) <= room:
+        return text
+    head, tail = text[: room // 2], text[len(text) - room // 2 :]
+    while _width(head) + _width(tail) + 3 > room:
+        head, tail = (head[:-1], tail) if len(head) >= len(tail) else (head, tail[1:])
+    return f"{head}...{tail}"
