@@ -12,8 +12,7 @@ class Dataset(Described, BaseDataset):
     requirements = ["pip::torch", "pip::scikit-image"]
 
     # picture: a photograph that scikit-image ships (iterscope.pictures.PHOTOGRAPHS), or a path.
-    # image_size: side of the truth, a pair [[height, width]], or null for the picture's own size;
-    #   both sides must be multiples of `factor`.
+    # image_size: side of the truth, a pair [[height, width]], or null for the picture's own size.
     # num_operators: number of frames, each blurred along its own angle.
     # noise_level: standard deviation of the Gaussian noise, for pixels in [0, 1].
     # factor: down-sampling along height and width.
@@ -30,7 +29,7 @@ class Dataset(Described, BaseDataset):
     test_parameters = {"image_size": [32]}
 
     def get_data(self):
-        truth = load_picture(self.picture, self.image_size, multiple_of=self.factor)
+        truth = load_picture(self.picture, self.image_size)
         physics = MultiFrameSuperResolution(
             tuple(truth.shape[-2:]), num_operators=self.num_operators, factor=self.factor
         )

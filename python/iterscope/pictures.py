@@ -18,6 +18,7 @@ from iterscope import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     import torch
 
 PHOTOGRAPHS = {
@@ -45,9 +46,7 @@ PHOTOGRAPHS = {
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def load_picture(
-    picture: str, image_size: int | Sequence[int] | None = None, multiple_of: int = 1
-) -> torch.Tensor:
+def load_picture(picture: str, image_size: int | Sequence[int] | None = None) -> torch.Tensor:
     """Read a picture as a tensor of shape (1, channel, height, width), float32, values in [0, 1].
 
     ``picture`` is a name from ``PHOTOGRAPHS`` or the path of an image file (or of a ``.npy`` array
@@ -57,33 +56,24 @@ def load_picture(
 
     ``image_size`` is a side (for a square), a pair (height, width), or ``None`` for the picture's
     own size. The largest middle part of the wanted proportions is cut out and resized with
-    anti-aliasing; sizes above the picture's own are interpolated. ``multiple_of`` cuts the
-    picture's own size down to a multiple of it, and is checked against a size that is given.
+    anti-aliasing; sizes above the picture's own are interpolated.
 
     Raises ``ConfigError`` for an unknown name, a missing or unreadable file, or a wrong size.
     """
     import torch
 
     array = _normalised(_read(picture), picture)
-    if image_size is None:
-        height, width = (side // multiple_of * multiple_of for side in array.shape[:2])
-        array = _central_part(array, height, width)
-    else:
-        height, width = image_shape(image_size, multiple_of)
+    if image_size is not None:
+        height, width = image_shape(image_size)
         array = _central_part(array, *_largest_like(array.shape, height, width))
         # The library's functions have no types.
         resized = resize(array, (height, width), anti_aliasing=True)  # type: ignore[no-untyped-call]
         array = np.clip(resized, 0.0, 1.0)
-    if array.size == 0:
-        raise ConfigError(
-            f"picture '{picture}' is too small (a side is below {multiple_of} pixels); "
-            "choose another picture"
-        )
     channels_first = np.ascontiguousarray(array.transpose(2, 0, 1), dtype=np.float32)
     return torch.from_numpy(channels_first).unsqueeze(0)
 
 
-def image_shape(image_size: int | Sequence[int], multiple_of: int = 1) -> tuple[int, int]:
+def image_shape(image_size: int | Sequence[int]) -> tuple[int, int]:
     """Turn a side or a pair (height, width) into a checked pair; errors are ``ConfigError``."""
     sides: list[Any] = list(image_size) if isinstance(image_size, list | tuple) else [image_size]
     whole = all(isinstance(side, int) and not isinstance(side, bool) for side in sides)
@@ -92,18 +82,7 @@ def image_shape(image_size: int | Sequence[int], multiple_of: int = 1) -> tuple[
             f"image_size {image_size!r} is not a size (it must be a whole number of pixels or a "
             "pair of them, height and width); write for instance 256, or [[256, 384]] in YAML"
         )
-    height, width = sides[0], sides[-1]
-    if height % multiple_of or width % multiple_of:
-        raise ConfigError(
-            f"image_size {height} x {width} cannot be used (both sides must be multiples of "
-            f"{multiple_of}, the down-sampling factor); choose for instance "
-            f"{_round_up(height, multiple_of)} x {_round_up(width, multiple_of)}"
-        )
-    return height, width
-
-
-def _round_up(side: int, multiple_of: int) -> int:
-    return -(-side // multiple_of) * multiple_of
+    return sides[0], sides[-1]
 
 
 def _read(picture: str) -> Array:

@@ -122,8 +122,8 @@ def find_runs(folder: str | os.PathLike[str]) -> list[Path]:
             f"folder '{place}' cannot be read ({error.strerror}); name another"
         ) from error
     ages: dict[str, float] = {}
-    for name in names:
-        for suffix in (INFO_SUFFIX, METRICS_SUFFIX):
+    for suffix in (INFO_SUFFIX, METRICS_SUFFIX):  # run.json knows the start better
+        for name in names:
             if name.endswith(suffix) and name != suffix:
                 ages.setdefault(name.removesuffix(suffix), _start_time(place / name))
     return [place / stem for stem in sorted(ages, key=lambda stem: (ages[stem], stem))]

@@ -21,7 +21,7 @@ def format_seconds(seconds: float | None) -> str:
     scale, unit = next(
         ((scale, unit) for scale, unit in _UNITS_OF_TIME if rounded >= scale), _UNITS_OF_TIME[-1]
     )
-    return f"{'-' if seconds < 0 else ''}{_three_digits(rounded / scale)} {unit}"
+    return f"{seconds / scale:.{_decimals(rounded / scale)}f} {unit}"
 
 
 def format_mebibytes(mebibytes: float | None) -> str:
@@ -31,8 +31,8 @@ def format_mebibytes(mebibytes: float | None) -> str:
     if not math.isfinite(mebibytes):
         return str(mebibytes)
     if mebibytes >= 1024:
-        return f"{_three_digits(mebibytes / 1024)} GiB"
-    return f"{_three_digits(mebibytes)} MiB" if mebibytes else "0 MiB"
+        return f"{mebibytes / 1024:.{_decimals(mebibytes / 1024)}f} GiB"
+    return f"{mebibytes:.{_decimals(mebibytes)}f} MiB" if mebibytes else "0 MiB"
 
 
 def format_share(share: float | None) -> str:
@@ -40,6 +40,7 @@ def format_share(share: float | None) -> str:
     return NOTHING if share is None else f"{100 * share:.1f} %"
 
 
-def _three_digits(value: float) -> str:
+def _decimals(value: float) -> int:
+    """Return how many decimals leave three significant digits, between 0 and 9."""
     magnitude = math.floor(math.log10(value)) if value > 0 else 0
-    return f"{value:.{min(max(2 - magnitude, 0), 9)}f}"
+    return min(max(2 - magnitude, 0), 9)
