@@ -4,12 +4,17 @@
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/iterscope")
 
+# Without torch only the core's headers could be used: those of the folder itself.
+set(torch_headers "")
+if(NOT ITERSCOPE_WITH_TORCH)
+  set(torch_headers REGEX "/iterscope/[a-z]+/" EXCLUDE)
+endif()
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/include/iterscope"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   COMPONENT cpp
   FILES_MATCHING
-  PATTERN "*.hpp")
+  PATTERN "*.hpp" ${torch_headers})
 
 function(iterscope_export component)
   install(TARGETS ${ARGN} EXPORT iterscope_${component}_targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
