@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, SupportsIndex
 
 from iterscope._iterscope import ConfigError, Profiler
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import torch
 
 _LARGEST = 2**63 - 1
@@ -79,7 +80,8 @@ def create_profiler(
         parameters: what produced the run (solver, dataset); only written to run.json. Values that
             JSON has no scalar for are written as text.
 
-    Raises:
+    Raises
+    ------
         ConfigError: an unknown mode or device, a count that is negative or no integer, a
             combination that cannot work.
     """

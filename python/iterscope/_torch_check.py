@@ -30,7 +30,7 @@ def mismatch(installed: str, built: str) -> str | None:
 def require_matching_torch() -> None:
     """Import PyTorch, whose libraries the extension needs; raise ImportError with the cure."""
     try:
-        import torch  # noqa: PLC0415 - loads libtorch and libc10
+        import torch
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

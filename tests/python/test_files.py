@@ -13,9 +13,8 @@ import sys
 import textwrap
 import time
 
-import pytest
-
 import iterscope
+import pytest
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +65,9 @@ LOOP = """
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_run_keeps_its_rows(tmp_path, number):
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(LOOP)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", textwrap.dedent(LOOP)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdout.readline()
     time.sleep(random.Random(int(number)).uniform(0.05, 0.2))
@@ -86,13 +87,12 @@ def test_a_killed_run_keeps_its_rows(tmp_path, number):
 
 def test_an_exception_leaves_the_rows_and_its_text():
     profiler = saved()
-    with pytest.raises(ValueError, match="boom"):
-        with profiler:
-            for i in range(5):
-                with profiler.track_step("a"):
-                    if i == 3:
-                        raise ValueError("boom")
-                profiler.end_iteration()
+    with pytest.raises(ValueError, match="boom"), profiler:
+        for i in range(5):
+            with profiler.track_step("a"):
+                if i == 3:
+                    raise ValueError("boom")
+            profiler.end_iteration()
     assert len(rows_of(profiler.files["gpu_metrics"])) == 3
     assert info_of(profiler)["state"] == "failed"
     assert info_of(profiler)["error"] == "ValueError: boom"
@@ -125,9 +125,7 @@ def test_rows_equal_the_metrics_exactly():
             if profiler.get_current_metrics():
                 read.append({"iter": float(i), **profiler.get_current_metrics()})
     rows = rows_of(profiler.files["gpu_metrics"])
-    assert [
-        {key: float(cell) for key, cell in row.items() if cell != ""} for row in rows
-    ] == read
+    assert [{key: float(cell) for key, cell in row.items() if cell != ""} for row in rows] == read
     assert info_of(profiler)["rows"] == 5
 
 

@@ -16,11 +16,11 @@ import weakref
 from types import SimpleNamespace
 
 import cloudpickle
+import iterscope
 import numpy as np
 import pytest
-import torch
 
-import iterscope
+import torch
 
 MODES = [None, "custom"]
 
@@ -247,11 +247,10 @@ def test_entering_twice_is_a_usage_error_and_the_first_run_goes_on():
 def test_an_exception_goes_on_unchanged(mode):
     boom = ValueError("boom")
     profiler = iterscope.create_profiler(mode, "cpu")
-    with pytest.raises(ValueError, match="boom") as caught:
-        with profiler:
-            iterate(profiler)
-            with profiler.track_step("a"):
-                raise boom
+    with pytest.raises(ValueError, match="boom") as caught, profiler:
+        iterate(profiler)
+        with profiler.track_step("a"):
+            raise boom
     assert caught.value is boom
     assert not profiler.is_recording
     with profiler:
@@ -265,7 +264,13 @@ def test_contexts_of_any_kind():
             raise RuntimeError("no group")
 
     with iterscope.create_profiler("custom", "cpu") as profiler:
-        for context in (None, object(), Broken(), SimpleNamespace(rank="x"), SimpleNamespace(rank=0)):
+        for context in (
+            None,
+            object(),
+            Broken(),
+            SimpleNamespace(rank="x"),
+            SimpleNamespace(rank=0),
+        ):
             profiler.end_iteration(context)
         assert profiler.iteration == 5
         with pytest.warns(iterscope.IterscopeWarning, match="rank 3") as caught:
@@ -276,19 +281,17 @@ def test_contexts_of_any_kind():
 
 def test_a_loop_without_end_iteration_is_said():
     profiler = iterscope.create_profiler("custom", "cpu")
-    with pytest.warns(iterscope.IterscopeWarning, match="end_iteration"):
-        with profiler:
-            with profiler.track_step("a"):
-                pass
+    with pytest.warns(iterscope.IterscopeWarning, match="end_iteration"), profiler:
+        with profiler.track_step("a"):
+            pass
 
 
 def test_warnings_may_be_errors():
     profiler = iterscope.create_profiler("custom", "cpu", warmup=3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(iterscope.IterscopeWarning):
-            with profiler:
-                iterate(profiler)
+        with pytest.raises(iterscope.IterscopeWarning), profiler:
+            iterate(profiler)
         with pytest.raises(KeyError):  # the body's exception is not replaced
             with profiler:
                 iterate(profiler)

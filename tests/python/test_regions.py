@@ -6,9 +6,8 @@ import asyncio
 import csv
 import functools
 
-import pytest
-
 import iterscope
+import pytest
 
 
 @pytest.fixture

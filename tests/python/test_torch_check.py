@@ -5,15 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-import torch
-
 import iterscope
+import pytest
 from iterscope import _build_info, _iterscope, _torch_check
+
+import torch
 
 
 def test_the_build_is_the_installed_one():
-    assert _build_info.TORCH_VERSION == _iterscope.built_torch_version
+    assert _iterscope.built_torch_version == _build_info.TORCH_VERSION
     assert torch.__version__.startswith(_iterscope.built_torch_version)
     assert iterscope.__version__ == _iterscope.__version__
 
