@@ -56,10 +56,12 @@ std::optional<std::int64_t> rank_of(PyObject* context)
         return std::nullopt;
     }
     PyObject* rank = PyObject_GetAttrString(context, "rank");
+    PyObject* integer = rank == nullptr ? nullptr : PyNumber_Index(rank);
     std::optional<std::int64_t> value;
-    if (rank != nullptr && PyLong_Check(rank)) {
-        value = PyLong_AsLongLong(rank);
+    if (integer != nullptr) {
+        value = PyLong_AsLongLong(integer);
     }
+    Py_XDECREF(integer);
     Py_XDECREF(rank);
     if (PyErr_Occurred() != nullptr) {  // any object is a context; only a usable rank counts
         PyErr_Clear();
