@@ -7,7 +7,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/iterscope")
 # Without torch only the core's headers could be used: those of the folder itself.
 set(torch_headers "")
 if(NOT ITERSCOPE_WITH_TORCH)
-  set(torch_headers REGEX "/iterscope/[a-z]+/" EXCLUDE)
+  set(torch_headers REGEX "/include/iterscope/[a-z]+$" EXCLUDE)
 endif()
 install(
   DIRECTORY "${PROJECT_SOURCE_DIR}/include/iterscope"

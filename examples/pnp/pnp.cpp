@@ -15,9 +15,7 @@
 #include <string>
 #include <vector>
 
-#include <ATen/ops/arange.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/sin.h>
+#include <ATen/ATen.h>
 
 #include <iterscope/denoisers/tv_denoiser.hpp>
 #include <iterscope/physics/gaussian_kernels.hpp>
