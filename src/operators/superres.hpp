@@ -46,8 +46,7 @@ at::Tensor superres_normal_two_pass(const at::Tensor& x, const at::Tensor& kerne
 
 /// What every implementation checks first.
 void check_superres_image(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor);
-void check_superres_frames(const at::Tensor& frames, const at::Tensor& kernels,
-                           std::int64_t factor, const c10::SymInt& height,
-                           const c10::SymInt& width);
+void check_superres_frames(const at::Tensor& frames, const at::Tensor& kernels, std::int64_t factor,
+                           const c10::SymInt& height, const c10::SymInt& width);
 
 }  // namespace iterscope::operators

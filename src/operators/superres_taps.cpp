@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
-
 namespace iterscope::operators {
 
 namespace {
 
-std::int64_t floor_divide(std::int64_t value, std::int64_t by)
-{
+std::int64_t floor_divide(std::int64_t value, std::int64_t by) {
     return value >= 0 ? value / by : -((by - 1 - value) / by);
 }
 
@@ -18,8 +16,7 @@ struct Position {
     std::int64_t step;
 };
 
-Position locate(std::int64_t offset, std::int64_t factor)
-{
+Position locate(std::int64_t offset, std::int64_t factor) {
     const std::int64_t step = floor_divide(offset, factor);
     return {offset - step * factor, step};
 }
@@ -31,11 +28,8 @@ struct KernelView {
           data(tensor.const_data_ptr<double>()),
           frames(tensor.size(0)),
           height(tensor.size(1)),
-          width(tensor.size(2))
-    {
-    }
-    double at(std::int64_t n, std::int64_t row, std::int64_t column) const
-    {
+          width(tensor.size(2)) {}
+    double at(std::int64_t n, std::int64_t row, std::int64_t column) const {
         return data[(n * height + row) * width + column];
     }
     /// y[m] = sum_t kernel[t] x[factor m - t + centre]
@@ -49,8 +43,7 @@ struct KernelView {
     std::int64_t width;
 };
 
-void measure_reach(TapTable& table)
-{
+void measure_reach(TapTable& table) {
     for (const std::vector<Tap>& taps : table.outputs) {
         for (const Tap& tap : taps) {
             table.rows_before = std::max(table.rows_before, -tap.row);
@@ -62,8 +55,7 @@ void measure_reach(TapTable& table)
 }
 
 /// The kernel elements that link phase `p` to samples: those t with p + t - centre = factor * s.
-std::vector<std::int64_t> matching(std::int64_t p, std::int64_t size, std::int64_t factor)
-{
+std::vector<std::int64_t> matching(std::int64_t p, std::int64_t size, std::int64_t factor) {
     std::vector<std::int64_t> elements;
     for (std::int64_t t = 0; t < size; ++t) {
         if (locate(p + t - size / 2, factor).phase == 0) {
@@ -75,8 +67,7 @@ std::vector<std::int64_t> matching(std::int64_t p, std::int64_t size, std::int64
 
 }  // namespace
 
-std::int64_t TapTable::count() const
-{
+std::int64_t TapTable::count() const {
     std::int64_t total = 0;
     for (const std::vector<Tap>& taps : outputs) {
         total += static_cast<std::int64_t>(taps.size());
@@ -84,8 +75,7 @@ std::int64_t TapTable::count() const
     return total;
 }
 
-TapTable forward_taps(const at::Tensor& kernels, std::int64_t factor)
-{
+TapTable forward_taps(const at::Tensor& kernels, std::int64_t factor) {
     const KernelView kernel(kernels);
     TapTable table;
     table.outputs.resize(static_cast<std::size_t>(kernel.frames));
@@ -103,8 +93,7 @@ TapTable forward_taps(const at::Tensor& kernels, std::int64_t factor)
     return table;
 }
 
-TapTable adjoint_taps(const at::Tensor& kernels, std::int64_t factor)
-{
+TapTable adjoint_taps(const at::Tensor& kernels, std::int64_t factor) {
     const KernelView kernel(kernels);
     TapTable table;
     for (std::int64_t p = 0; p < factor; ++p) {
@@ -125,8 +114,7 @@ TapTable adjoint_taps(const at::Tensor& kernels, std::int64_t factor)
     return table;
 }
 
-TapTable normal_taps(const at::Tensor& kernels, std::int64_t factor)
-{
+TapTable normal_taps(const at::Tensor& kernels, std::int64_t factor) {
     const KernelView kernel(kernels);
     const std::int64_t height = 2 * kernel.height - 1;
     const std::int64_t width = 2 * kernel.width - 1;
@@ -158,8 +146,8 @@ TapTable normal_taps(const at::Tensor& kernels, std::int64_t factor)
                     const double weight = product[static_cast<std::size_t>(i * width + j)];
                     if (weight != 0) {
                         const Position column = locate(q + j - (kernel.width - 1), factor);
-                        taps.push_back({row.phase * factor + column.phase, row.step, column.step,
-                                        weight});
+                        taps.push_back(
+                            {row.phase * factor + column.phase, row.step, column.step, weight});
                     }
                 }
             }
@@ -169,8 +157,7 @@ TapTable normal_taps(const at::Tensor& kernels, std::int64_t factor)
     return table;
 }
 
-std::int64_t normal_tap_count(std::int64_t height, std::int64_t width, std::int64_t factor)
-{
+std::int64_t normal_tap_count(std::int64_t height, std::int64_t width, std::int64_t factor) {
     const auto along = [factor](std::int64_t size) {
         std::int64_t total = 0;
         for (std::int64_t p = 0; p < factor; ++p) {

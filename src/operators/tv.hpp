@@ -26,16 +26,14 @@ at::Tensor finite_difference_adjoint(const at::Tensor& u);
 /// Differentiable: where a gradient is asked for, the steps run as ATen operators.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> tv_steps(
     const at::Tensor& image, const at::Tensor& primal, const at::Tensor& dual,
-    const at::Tensor& threshold, double tau, double rho, std::int64_t iterations,
-    double tolerance);
+    const at::Tensor& threshold, double tau, double rho, std::int64_t iterations, double tolerance);
 
 namespace composite {
 at::Tensor finite_difference(const at::Tensor& x);
 at::Tensor finite_difference_adjoint(const at::Tensor& u);
 std::tuple<at::Tensor, at::Tensor, at::Tensor> tv_steps(
     const at::Tensor& image, const at::Tensor& primal, const at::Tensor& dual,
-    const at::Tensor& threshold, double tau, double rho, std::int64_t iterations,
-    double tolerance);
+    const at::Tensor& threshold, double tau, double rho, std::int64_t iterations, double tolerance);
 }  // namespace composite
 
 namespace cpu {
@@ -43,8 +41,7 @@ at::Tensor finite_difference(const at::Tensor& x);
 at::Tensor finite_difference_adjoint(const at::Tensor& u);
 std::tuple<at::Tensor, at::Tensor, at::Tensor> tv_steps(
     const at::Tensor& image, const at::Tensor& primal, const at::Tensor& dual,
-    const at::Tensor& threshold, double tau, double rho, std::int64_t iterations,
-    double tolerance);
+    const at::Tensor& threshold, double tau, double rho, std::int64_t iterations, double tolerance);
 }  // namespace cpu
 
 /// What every implementation checks first.
