@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <c10/core/Device.h>
+
+#include "observer_session.hpp"
+#include "operator_collector.hpp"
+#include "region_tree.hpp"
+
+namespace iterscope {
+
+/// Aggregates operators in place, in callbacks of at::RecordFunction: no event is stored. For
+/// devices whose work is done when an operator returns.
+class ObserverCollector final : public OperatorCollector {
+public:
+    /// Memory is counted on `device`.
+    explicit ObserverCollector(c10::Device device);
+    ~ObserverCollector() override;
+    ObserverCollector(const ObserverCollector&) = delete;
+    ObserverCollector& operator=(const ObserverCollector&) = delete;
+
+    void open() override;
+    void begin_iteration(std::int64_t iteration) override;
+    void enter(RegionId region) override;
+    void leave(RegionId region) noexcept override;
+    void end_iteration(OperatorTable& table) override;
+    void close() noexcept override;
+    std::int64_t late_events() const noexcept override { return session_->late(); }
+
+private:
+    struct Pushed {
+        PlaceId place;
+        const c10::ThreadLocalDebugInfo* info;
+    };
+
+    void push_place(PlaceId place);
+    bool pop_place() noexcept;
+    void push_memory_state();
+    bool pop_memory_state() noexcept;
+    void stop() noexcept;
+    void collect_sums(OperatorTable& table);
+    void collect_communication(OperatorTable& table);
+
+    c10::Device device_;
+    std::shared_ptr<ObserverSession> session_;
+    OperatorSums sums_;
+    RegionTree tree_;
+    std::int64_t iteration_ = 0;
+
+    bool is_on_ = false;
+    bool is_partial_ = false;
+    std::uint64_t callback_ = 0;
+    const c10::ThreadLocalDebugInfo* memory_info_ = nullptr;
+    std::vector<Pushed> pushed_;
+    /// Regions entered in this iteration, each once.
+    std::vector<RegionId> entered_;
+};
+
+}  // namespace iterscope
