@@ -38,11 +38,15 @@ struct Metric {
     double value;
 };
 
+struct OperatorReport;
+
 /// What one recorded iteration measured. Reused from iteration to iteration.
 struct IterationRecord {
     /// 0-based, warm-up included.
     std::int64_t iteration = 0;
     std::vector<Metric> metrics;
+    /// Operators of the iteration (torch mode); owned by the backend, valid until the next record.
+    const OperatorReport* operators = nullptr;
 };
 
 }  // namespace iterscope

@@ -10,7 +10,7 @@
 #include <c10/util/ThreadLocalDebugInfo.h>
 
 #include "operator_sums.hpp"
-#include "operator_table.hpp"
+#include <iterscope/operator_table.hpp>
 
 namespace iterscope {
 

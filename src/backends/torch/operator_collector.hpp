@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "operator_table.hpp"
+#include <iterscope/operator_table.hpp>
 
 namespace iterscope {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "operator_table.hpp"
+#include <iterscope/operator_table.hpp>
 #include "region_tree.hpp"
 
 namespace iterscope {

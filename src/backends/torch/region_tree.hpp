@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "operator_table.hpp"
+#include <iterscope/operator_table.hpp>
 
 namespace iterscope {
 

@@ -84,6 +84,13 @@ struct OperatorTable {
     }
 };
 
+/// A table with what a sink needs to write it.
+struct OperatorReport {
+    OperatorTable table;
+    /// By RegionId.
+    std::vector<std::string> region_names;
+};
+
 /// Allocations and frees outside every operator are listed under this name, as PyTorch does.
 inline constexpr const char* k_memory_row = "[memory]";
 /// Device activities that no operator launched.
