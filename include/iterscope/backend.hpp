@@ -7,6 +7,8 @@
 
 namespace iterscope {
 
+struct RunSummary;
+
 /// Dense, 0-based number of a region's name within one profiler.
 using RegionId = std::uint32_t;
 
@@ -29,6 +31,10 @@ class Backend {
 public:
     virtual ~Backend() = default;
 
+    /// Throws UsageError if a run cannot start now; nothing has been made for it yet.
+    virtual void check_start() {}
+    /// Declares the mode's own columns, beside those that every mode has.
+    virtual void add_columns(ColumnTable& /*columns*/) {}
     /// Makes room for a region; ids come dense and ascending. Called in or out of the window.
     virtual void add_region(RegionId region, const std::string& name, ColumnTable& columns) = 0;
 
@@ -48,6 +54,8 @@ public:
 
     virtual void close_window() noexcept = 0;
 
+    /// Adds what only this mode knows of the run that ended.
+    virtual void summarize(RunSummary& /*summary*/) const {}
     /// Seconds that one empty region costs the host on this machine, measured when asked; 0 where
     /// the mode does not know.
     virtual double region_cost_sec() const { return 0; }

@@ -38,6 +38,10 @@ struct RunSummary {
     /// Regions recorded, and the measured own cost of one (seconds; 0 when not measured).
     std::int64_t region_count = 0;
     double region_cost_sec = 0;
+    /// torch mode: work that ended after its iteration was written, and iterations whose collection
+    /// was cut short.
+    std::int64_t late_events = 0;
+    std::int64_t partial_iterations = 0;
     /// Ranks that a context handed to the profiler named and that differ from `launch.rank`.
     std::vector<std::int64_t> other_ranks;
 };

@@ -58,6 +58,9 @@ Profiler::Profiler(Options options, std::unique_ptr<Backend> backend, Services s
         services_.warn(line);
     }
     window_ = RecordingWindow(options_.warmup, options_.active);
+    if (backend_ != nullptr) {
+        backend_->add_columns(columns_);
+    }
     frames_.reserve(64);
     frames_.emplace_back();
 }
@@ -78,6 +81,7 @@ void Profiler::start()
             "the profiler is already running (one run goes from start() to finalize()); finalize "
             "it first, or create a second profiler");
     }
+    backend_->check_start();
     begin_run();
     begin_sinks();
     try {
@@ -284,6 +288,7 @@ void Profiler::finish(bool failed, std::string_view error) noexcept
         summary_.error = error;
         summary_.iterations = iteration_;
         summary_.profiler_time_sec = seconds(profiler_ns_);
+        backend_->summarize(summary_);
         report_silence(summary_);
         if (!sinks_.empty() && summary_.region_count > 0) {
             summary_.region_cost_sec = backend_->region_cost_sec();

@@ -12,6 +12,7 @@ inline constexpr const char* k_output_folder = "outputs";
 
 inline constexpr const char* k_run_info_suffix = "_run.json";
 inline constexpr const char* k_metrics_suffix = "_gpu_metrics.csv";
+inline constexpr const char* k_communication_suffix = "_comm.csv";
 
 struct RunFiles {
     /// Absolute, so that a later change of directory does not move the run.

@@ -103,7 +103,7 @@ Json describe(const RunContext& context)
             {"start_unix_ns", context.start_unix_ns}};
 }
 
-void add_end(Json& json, const RunSummary& summary)
+void add_end(Json& json, const RunSummary& summary, Mode mode)
 {
     json["state"] = summary.failed ? "failed" : "finished";
     json["error"] = summary.failed ? Json(summary.error) : Json(nullptr);
@@ -116,6 +116,10 @@ void add_end(Json& json, const RunSummary& summary)
     json["region_cost_sec"] = summary.region_cost_sec;
     json["own_cost_sec"] = summary.profiler_time_sec +
                            static_cast<double>(summary.region_count) * summary.region_cost_sec;
+    if (mode == Mode::torch) {
+        json["late_events"] = summary.late_events;
+        json["partial_iterations"] = summary.partial_iterations;
+    }
     json["context_ranks"] = summary.other_ranks;
 }
 
@@ -149,7 +153,7 @@ void RunInfo::cancel() noexcept { ::unlink(path_.c_str()); }
 void RunInfo::finish(const RunSummary& summary)
 {
     Json json = describe(context_);
-    add_end(json, summary);
+    add_end(json, summary, context_.options.mode);
     replace(path_, json);
 }
 

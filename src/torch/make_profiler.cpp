@@ -11,7 +11,11 @@
 
 #include <iterscope/error.hpp>
 
+#include "../backends/torch/observer_collector.hpp"
+#include "../backends/torch/torch_backend.hpp"
+#include "../core/assemble.hpp"
 #include "../devices/accelerator_device.hpp"
+#include "../sinks/operators_csv.hpp"
 
 namespace iterscope::torch {
 
@@ -96,7 +100,19 @@ std::unique_ptr<Profiler> make_profiler(Options options, Services services)
         }
     }
     services.versions.emplace_back("torch", loaded_version());
-    return iterscope::make_profiler(std::move(options), std::move(services));
+    if (options.mode != Mode::torch) {
+        return iterscope::make_profiler(std::move(options), std::move(services));
+    }
+    if (!services.clock) {
+        services.clock = std::make_shared<SteadyClock>();
+    }
+    validate(options);
+    auto backend = std::make_unique<TorchBackend>(
+        services.clock, services.device,
+        std::make_unique<ObserverCollector>(parse(options.device)));
+    return assemble(std::move(options), std::move(backend),
+                    {std::make_shared<OperatorsCsv>(), std::make_shared<CommunicationCsv>()},
+                    std::move(services));
 }
 
 std::string built_version() { return ITERSCOPE_TORCH_VERSION; }

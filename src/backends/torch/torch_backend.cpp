@@ -1,0 +1,129 @@
+#include "torch_backend.hpp"
+
+#include <algorithm>
+
+#include <iterscope/sink.hpp>
+
+#include "../custom/peak_memory.hpp"
+
+namespace iterscope {
+
+namespace {
+
+constexpr double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+}  // namespace
+
+TorchBackend::TorchBackend(std::shared_ptr<Clock> clock, std::shared_ptr<Device> device,
+                           std::unique_ptr<OperatorCollector> collector)
+    : clock_(std::move(clock)),
+      device_(std::move(device)),
+      accelerator_(device_->is_accelerator() ? device_.get() : nullptr),
+      collector_(std::move(collector))
+{
+}
+
+void TorchBackend::check_start()
+{
+    collector_->open();
+    partial_iterations_ = 0;
+}
+
+void TorchBackend::add_columns(ColumnTable& columns)
+{
+    inside_column_ = columns.add("comm_cuda_sec");
+    outside_column_ = columns.add("comm_sync_sec");
+}
+
+void TorchBackend::add_region(RegionId /*region*/, const std::string& name, ColumnTable& columns)
+{
+    RegionSum sum{};
+    sum.cpu_column = columns.add(name + "_cpu_sec");
+    sum.device_column = columns.add(name + "_cuda_sec");
+    sum.communication_column = columns.add(name + "_comm_sec");
+    sums_.push_back(sum);
+    report_.region_names.push_back(name);
+}
+
+void TorchBackend::open_window() { settle(); }
+
+void TorchBackend::settle()
+{
+    if (accelerator_ != nullptr) {
+        accelerator_->synchronize();
+    }
+}
+
+void TorchBackend::begin_iteration(std::int64_t iteration, Frame& root)
+{
+    for (RegionSum& sum : sums_) {
+        sum.cpu_ns = 0;
+        sum.entered = false;
+        sum.broken = false;
+    }
+    if (accelerator_ != nullptr) {
+        begin_peak(*accelerator_, root);
+    }
+    collector_->begin_iteration(iteration);
+}
+
+void TorchBackend::enter(Frame& frame, Frame& /*parent*/)
+{
+    collector_->enter(frame.region);
+    frame.start_ns = clock_->now_ns();
+}
+
+void TorchBackend::leave(Frame& frame, Frame& /*parent*/)
+{
+    const std::int64_t end_ns = clock_->now_ns();
+    collector_->leave(frame.region);
+    RegionSum& sum = sums_[frame.region];
+    sum.entered = true;
+    if (frame.outermost) {
+        sum.cpu_ns += end_ns - frame.start_ns;
+    }
+}
+
+void TorchBackend::discard(Frame& frame, Frame& /*parent*/) noexcept
+{
+    collector_->leave(frame.region);
+    sums_[frame.region].broken = true;
+}
+
+void TorchBackend::collect(Frame& root, ColumnId peak_column, IterationRecord& record)
+{
+    if (accelerator_ != nullptr) {
+        end_peak(*accelerator_, root);
+    }
+    OperatorTable& table = report_.table;
+    collector_->end_iteration(table);
+    partial_iterations_ += table.is_partial ? 1 : 0;
+
+    record.operators = &report_;
+    record.metrics.push_back({peak_column, mebibytes(root.peak_bytes)});
+    record.metrics.push_back({inside_column_, seconds(table.communication_inside_ns)});
+    record.metrics.push_back({outside_column_, seconds(table.communication_outside_ns)});
+    for (RegionId region = 0; region < sums_.size(); ++region) {
+        const RegionSum& sum = sums_[region];
+        if (!sum.entered || sum.broken) {
+            continue;
+        }
+        const auto activity = std::ranges::find(table.regions, region, &RegionActivity::region);
+        const bool has_activity = activity != table.regions.end();
+        record.metrics.push_back({sum.cpu_column, seconds(sum.cpu_ns)});
+        record.metrics.push_back(
+            {sum.device_column, has_activity ? seconds(activity->device_ns) : 0});
+        record.metrics.push_back(
+            {sum.communication_column, has_activity ? seconds(activity->communication_ns) : 0});
+    }
+}
+
+void TorchBackend::close_window() noexcept { collector_->close(); }
+
+void TorchBackend::summarize(RunSummary& summary) const
+{
+    summary.late_events = collector_->late_events();
+    summary.partial_iterations = partial_iterations_;
+}
+
+}  // namespace iterscope
