@@ -75,6 +75,13 @@ class Profiler:
     def get_current_metrics(self) -> dict[str, float]:
         """Metrics of the iteration that ended last, in seconds and MiB; {} unless recorded."""
 
+    def operator_table(self, full: bool = False) -> list[dict[str, str | float | int]]:
+        """Mode torch: the operators of the iteration that ended last, a dict a row.
+
+        Keys are those of the CSV (section, op, cpu_sec, ...) and self_cpu_sec. By default the rows
+        of the CSV; with `full` operators at any depth, each with the innermost region.
+        """
+
     def finalize(self, ctx: object = None) -> None:
         """Ends the run; idempotent."""
 

@@ -8,6 +8,7 @@
 #include <iterscope/torch/make_profiler.hpp>
 
 #include "bindings.hpp"
+#include "operator_rows.hpp"
 #include "profiler_options.hpp"
 #include "shared_profiler.hpp"
 
@@ -266,6 +267,30 @@ PyObject* profiler_get_current_metrics(PyObject* object, PyObject* /*unused*/)
     return metrics;
 }
 
+PyObject* profiler_operator_table(PyObject* object, PyObject* const* arguments, Py_ssize_t count,
+                                  PyObject* names)
+{
+    bool full = false;
+    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+    if (count + named == 1 &&
+        (named == 0 ||
+         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "full") == 0)) {
+        const int truth = PyObject_IsTrue(arguments[0]);
+        if (truth < 0) {
+            return nullptr;
+        }
+        full = truth != 0;
+    } else if (count + named != 0) {
+        PyErr_SetString(PyExc_TypeError, "the only argument is full");
+        return nullptr;
+    }
+    const IterationRecord* record = profiler_of(object).current_record();
+    if (record == nullptr || record->operators == nullptr) {
+        return PyList_New(0);
+    }
+    return operator_rows(*record->operators, full);
+}
+
 PyObject* profiler_reduce(PyObject* object, PyObject* /*unused*/)
 {
     return Py_NewRef(as_profiler(object)->recipe);
@@ -423,6 +448,9 @@ PyMethodDef profiler_methods[] = {
     {"get_current_metrics", profiler_get_current_metrics, METH_NOARGS,
      "get_current_metrics()\n--\n\nMetrics of the iteration that ended last, in seconds and MiB; "
      "empty unless it was recorded."},
+    {"operator_table", as_method(profiler_operator_table), METH_FASTCALL | METH_KEYWORDS,
+     "operator_table(full=False)\n--\n\nMode torch: the operators of the iteration that ended last, "
+     "as the CSV has them; with full those at any depth."},
     {"finalize", as_method(profiler_finalize), METH_FASTCALL | METH_KEYWORDS,
      "finalize(ctx=None)\n--\n\nEnds the run; idempotent."},
     {"__reduce__", profiler_reduce, METH_NOARGS, "A not started profiler with equal options."},

@@ -63,15 +63,15 @@ ObserverCollector::~ObserverCollector() { close(); }
 
 void ObserverCollector::open()
 {
-    if (is_profiled()) {
-        throw UsageError(
-            "mode torch cannot start while a PyTorch profiler is on (both read the same events, "
-            "and the other one would lose its data); stop it first, or use mode custom");
-    }
     if (ObserverThread::current().is_recording()) {
         throw UsageError(
             "another profiler already records operators on this thread (each event has one "
             "recorder); finalize it first, or use mode custom for one of them");
+    }
+    if (is_profiled()) {
+        throw UsageError(
+            "mode torch cannot start while a PyTorch profiler is on (both read the same events, "
+            "and the other one would lose its data); stop it first, or use mode custom");
     }
 }
 
