@@ -78,10 +78,10 @@ struct OperatorTable {
     /// Something stopped the collection before the end: the numbers above are only a part.
     bool is_partial = false;
 
-    void clear()
-    {
-        *this = OperatorTable{};
-    }
+    void clear() { *this = OperatorTable{}; }
+
+    /// Adds the operators of `other`: equal (region, name) become one row, new ones follow.
+    void add_operators(const OperatorTable& other);
 };
 
 /// A table with what a sink needs to write it.

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include <iterscope/recording_window.hpp>
+
 namespace iterscope {
 
 /// How regions are recorded. `null` records nothing and costs next to nothing.
@@ -44,6 +46,9 @@ struct Options {
     /// What produced the run; only written down.
     Parameters parameters;
 };
+
+/// The iterations that the options choose.
+RecordingWindow window_of(const Options& options) noexcept;
 
 /// Throws ConfigError on options that cannot work; returns one line for each option that has no
 /// effect in this mode.

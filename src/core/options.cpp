@@ -45,6 +45,12 @@ std::string_view to_string(Mode mode) noexcept
     return "None";
 }
 
+RecordingWindow window_of(const Options& options) noexcept
+{
+    const bool has_cycles = options.mode == Mode::torch && !options.per_step;
+    return {options.warmup, options.active, has_cycles ? options.repeat : 1};
+}
+
 std::vector<std::string> validate(const Options& options)
 {
     require_count("warmup", options.warmup);
@@ -57,6 +63,13 @@ std::vector<std::string> validate(const Options& options)
             throw ConfigError(
                 "trace_dir is given with per_step (a trace spans iterations, per_step cuts them "
                 "apart); set per_step to False or drop trace_dir");
+        }
+        if (options.repeat != 1 && (options.per_step || options.active == 0)) {
+            warnings.push_back(options.per_step
+                                   ? "repeat has no effect with per_step (there are no cycles to "
+                                     "repeat); set per_step to False or drop repeat"
+                                   : "repeat has no effect with active 0 (the first cycle never "
+                                     "ends); set active or drop repeat");
         }
         return warnings;
     }

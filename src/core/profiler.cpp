@@ -57,7 +57,7 @@ Profiler::Profiler(Options options, std::unique_ptr<Backend> backend, Services s
     for (const std::string& line : validate(options_)) {
         services_.warn(line);
     }
-    window_ = RecordingWindow(options_.warmup, options_.active);
+    window_ = window_of(options_);
     if (backend_ != nullptr) {
         backend_->add_columns(columns_);
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace iterscope {
 
@@ -32,6 +33,21 @@ inline void append_field(std::string& out, std::string_view text)
         out.append(c == '"' ? 2 : 1, c);
     }
     out += '"';
+}
+
+/// The same behind a comma.
+inline void append_cell(std::string& out, std::string_view text)
+{
+    out += ',';
+    append_field(out, text);
+}
+
+template <class Number>
+    requires std::is_arithmetic_v<Number>
+void append_cell(std::string& out, Number value)
+{
+    out += ',';
+    append_number(out, value);
 }
 
 }  // namespace iterscope

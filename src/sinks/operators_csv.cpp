@@ -13,23 +13,22 @@ namespace {
 
 constexpr std::string_view k_operators_header =
     "iter,section,op,cpu_sec,cuda_sec,self_cuda_sec,mem_mb,self_mem_mb,count\n";
-constexpr std::string_view k_communication_header =
-    "iter,section,index,op,group,start_unix_ns,sec\n";
 
 constexpr double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 constexpr double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1048576.0; }
 
-template <class Value>
-void append_cell(std::string& row, Value value)
+/// Everything behind the first cell, and the line end.
+void append_row(std::string& out, const OperatorReport& report, const OperatorRow& row)
 {
-    row += ',';
-    append_number(row, value);
-}
-
-void append_text_cell(std::string& row, std::string_view text)
-{
-    row += ',';
-    append_field(row, text);
+    append_cell(out, report.region_names[row.region]);
+    append_cell(out, row.name);
+    append_cell(out, seconds(row.stats.cpu_ns));
+    append_cell(out, seconds(row.stats.device_ns));
+    append_cell(out, seconds(row.stats.self_device_ns));
+    append_cell(out, mebibytes(row.stats.memory_bytes));
+    append_cell(out, mebibytes(row.stats.self_memory_bytes));
+    append_cell(out, row.stats.count);
+    out += '\n';
 }
 
 }  // namespace
@@ -59,15 +58,7 @@ void OperatorsCsv::write(const IterationRecord& record, const ColumnTable& /*col
     rows_.clear();
     for (const OperatorRow& row : record.operators->table.direct) {
         append_number(rows_, record.iteration);
-        append_text_cell(rows_, record.operators->region_names[row.region]);
-        append_text_cell(rows_, row.name);
-        append_cell(rows_, seconds(row.stats.cpu_ns));
-        append_cell(rows_, seconds(row.stats.device_ns));
-        append_cell(rows_, seconds(row.stats.self_device_ns));
-        append_cell(rows_, mebibytes(row.stats.memory_bytes));
-        append_cell(rows_, mebibytes(row.stats.self_memory_bytes));
-        append_cell(rows_, row.stats.count);
-        rows_ += '\n';
+        append_row(rows_, *record.operators, row);
     }
     file_.append(rows_);
 }
@@ -79,44 +70,52 @@ std::pair<std::string, std::filesystem::path> OperatorsCsv::file() const
     return {path_.empty() ? "" : "gpu_metrics", path_};
 }
 
-void CommunicationCsv::begin(RunContext& context)
+void AggregatedCsv::begin(RunContext& context)
 {
-    path_ = context.folder / (context.stem + k_communication_suffix);
-    file_.close();
-    index_ = 0;
+    path_ = context.folder / (context.stem + k_metrics_suffix);
+    window_ = window_of(context.options);
+    report_ = nullptr;
+    AppendFile file = AppendFile::create(path_);
+    try {
+        file.append(k_operators_header);
+    } catch (...) {
+        cancel();
+        throw;
+    }
 }
 
-void CommunicationCsv::write(const IterationRecord& record, const ColumnTable& /*columns*/)
+void AggregatedCsv::cancel() noexcept { ::unlink(path_.c_str()); }
+
+void AggregatedCsv::write(const IterationRecord& record, const ColumnTable& /*columns*/)
 {
-    const OperatorReport& report = *record.operators;
-    if (report.table.collectives.empty()) {
-        return;
+    report_ = record.operators;
+    if (window_.ends_cycle(record.iteration)) {
+        replace();
     }
-    rows_.clear();
-    for (const Collective& collective : report.table.collectives) {
-        append_number(rows_, record.iteration);
-        append_text_cell(rows_, collective.region == k_no_region
-                                    ? std::string_view()
-                                    : report.region_names[collective.region]);
-        append_cell(rows_, index_++);
-        append_text_cell(rows_, collective.name);
-        append_text_cell(rows_, collective.group);
-        append_cell(rows_, collective.start_unix_ns);
-        append_cell(rows_, seconds(collective.duration_ns));
-        rows_ += '\n';
-    }
-    if (!file_.is_open()) {
-        file_ = AppendFile::create(path_);
-        rows_.insert(0, k_communication_header);
-    }
-    file_.append(rows_);
 }
 
-void CommunicationCsv::finish(const RunSummary& /*summary*/) { file_.close(); }
-
-std::pair<std::string, std::filesystem::path> CommunicationCsv::file() const
+void AggregatedCsv::finish(const RunSummary& /*summary*/)
 {
-    return {file_.path().empty() ? "" : "comm", path_};
+    if (report_ != nullptr) {
+        replace();
+    }
+}
+
+void AggregatedCsv::replace() const
+{
+    std::string text(k_operators_header);
+    for (const OperatorRow& row : report_->table.direct) {
+        text += "agg";
+        append_row(text, *report_, row);
+    }
+    Replacement file(path_);
+    file.append(text);
+    file.commit();
+}
+
+std::pair<std::string, std::filesystem::path> AggregatedCsv::file() const
+{
+    return {path_.empty() ? "" : "gpu_metrics", path_};
 }
 
 }  // namespace iterscope

@@ -24,19 +24,25 @@ private:
     std::string rows_;
 };
 
-/// `<stem>_comm.csv`: one row a collective, in the order of issue. Made at the first one.
-class CommunicationCsv final : public Sink {
+/// The same without `per_step`: one row for each operator over all recorded iterations, with `agg`
+/// for the iteration. The file is replaced as a whole when a cycle ends and when the run does.
+class AggregatedCsv final : public Sink {
 public:
+    AggregatedCsv() : window_(0, 0) {}
+
     void begin(RunContext& context) override;
+    void cancel() noexcept override;
     void write(const IterationRecord& record, const ColumnTable& columns) override;
     void finish(const RunSummary& summary) override;
     std::pair<std::string, std::filesystem::path> file() const override;
 
 private:
+    void replace() const;
+
     std::filesystem::path path_;
-    AppendFile file_;
-    std::string rows_;
-    std::int64_t index_ = 0;
+    RecordingWindow window_;
+    /// Of the last record; the backend keeps it.
+    const OperatorReport* report_ = nullptr;
 };
 
 }  // namespace iterscope

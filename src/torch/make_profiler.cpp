@@ -15,6 +15,7 @@
 #include "../backends/torch/torch_backend.hpp"
 #include "../core/assemble.hpp"
 #include "../devices/accelerator_device.hpp"
+#include "../sinks/communication_csv.hpp"
 #include "../sinks/operators_csv.hpp"
 
 namespace iterscope::torch {
@@ -109,9 +110,14 @@ std::unique_ptr<Profiler> make_profiler(Options options, Services services)
     validate(options);
     auto backend = std::make_unique<TorchBackend>(
         services.clock, services.device,
-        std::make_unique<ObserverCollector>(parse(options.device)));
-    return assemble(std::move(options), std::move(backend),
-                    {std::make_shared<OperatorsCsv>(), std::make_shared<CommunicationCsv>()},
+        std::make_unique<ObserverCollector>(parse(options.device)), options.per_step);
+    std::vector<std::shared_ptr<Sink>> files;
+    if (options.per_step) {
+        files = {std::make_shared<OperatorsCsv>(), std::make_shared<CommunicationCsv>()};
+    } else {
+        files = {std::make_shared<AggregatedCsv>()};
+    }
+    return assemble(std::move(options), std::move(backend), std::move(files),
                     std::move(services));
 }
 

@@ -15,11 +15,12 @@ constexpr double seconds(std::int64_t nanoseconds) { return static_cast<double>(
 }  // namespace
 
 TorchBackend::TorchBackend(std::shared_ptr<Clock> clock, std::shared_ptr<Device> device,
-                           std::unique_ptr<OperatorCollector> collector)
+                           std::unique_ptr<OperatorCollector> collector, bool per_step)
     : clock_(std::move(clock)),
       device_(std::move(device)),
       accelerator_(device_->is_accelerator() ? device_.get() : nullptr),
-      collector_(std::move(collector))
+      collector_(std::move(collector)),
+      per_step_(per_step)
 {
 }
 
@@ -27,12 +28,15 @@ void TorchBackend::check_start()
 {
     collector_->open();
     partial_iterations_ = 0;
+    report_.table.clear();
 }
 
 void TorchBackend::add_columns(ColumnTable& columns)
 {
-    inside_column_ = columns.add("comm_cuda_sec");
-    outside_column_ = columns.add("comm_sync_sec");
+    if (per_step_) {
+        inside_column_ = columns.add("comm_cuda_sec");
+        outside_column_ = columns.add("comm_sync_sec");
+    }
 }
 
 void TorchBackend::add_region(RegionId /*region*/, const std::string& name, ColumnTable& columns)
@@ -95,12 +99,20 @@ void TorchBackend::collect(Frame& root, ColumnId peak_column, IterationRecord& r
     if (accelerator_ != nullptr) {
         end_peak(*accelerator_, root);
     }
-    OperatorTable& table = report_.table;
-    collector_->end_iteration(table);
-    partial_iterations_ += table.is_partial ? 1 : 0;
-
-    record.operators = &report_;
     record.metrics.push_back({peak_column, mebibytes(root.peak_bytes)});
+    record.operators = &report_;
+    collector_->end_iteration(table_);
+    partial_iterations_ += table_.is_partial ? 1 : 0;
+    if (per_step_) {
+        std::swap(report_.table, table_);
+        collect_regions(report_.table, record);
+    } else {
+        report_.table.add_operators(table_);
+    }
+}
+
+void TorchBackend::collect_regions(const OperatorTable& table, IterationRecord& record) const
+{
     record.metrics.push_back({inside_column_, seconds(table.communication_inside_ns)});
     record.metrics.push_back({outside_column_, seconds(table.communication_outside_ns)});
     for (RegionId region = 0; region < sums_.size(); ++region) {

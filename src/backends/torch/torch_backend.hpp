@@ -12,12 +12,13 @@
 
 namespace iterscope {
 
-/// The torch mode, one table an iteration. Regions are timed on the opening thread; the device is
+/// The torch mode. With `per_step` every iteration has its table and its metrics; without, tables
+/// add up over all recorded iterations and no region has metrics. Regions are timed on the opening thread; the device is
 /// waited for when the window opens and at the end of each iteration, never in a region.
 class TorchBackend final : public Backend {
 public:
     TorchBackend(std::shared_ptr<Clock> clock, std::shared_ptr<Device> device,
-                 std::unique_ptr<OperatorCollector> collector);
+                 std::unique_ptr<OperatorCollector> collector, bool per_step);
 
     void check_start() override;
     void add_columns(ColumnTable& columns) override;
@@ -48,6 +49,11 @@ private:
     Device* accelerator_;
     std::unique_ptr<OperatorCollector> collector_;
     std::vector<RegionSum> sums_;
+    void collect_regions(const OperatorTable& table, IterationRecord& record) const;
+
+    bool per_step_;
+    OperatorTable table_;
+    /// What sinks see: the iteration's table, or the sum so far.
     OperatorReport report_;
     ColumnId inside_column_ = 0;
     ColumnId outside_column_ = 0;
