@@ -29,8 +29,12 @@ def main() -> None:
     for found in importlib.metadata.distributions():
         name = found.metadata["Name"]
         if name.lower() not in OURS:
-            pins[name.lower()] = f"{name}=={found.version}{marker(found.metadata['Requires-Python'])}"
-    print("# Everything that CI's environment holds. Made by scripts/freeze_constraints.py; see docs/building.md.")
+            pins[name.lower()] = (
+                f"{name}=={found.version}{marker(found.metadata['Requires-Python'])}"
+            )
+    print(
+        "# Everything that CI's environment holds. Made by scripts/freeze_constraints.py; see docs/building.md."
+    )
     for _, pin in sorted(pins.items()):
         print(pin)
 

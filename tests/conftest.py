@@ -19,5 +19,7 @@ def pytest_runtest_makereport(
     provided = sorted(MUST_RUN & {marker.name for marker in item.iter_markers()})
     if report.skipped and provided:
         report.outcome = "failed"
-        report.longrepr = f"skipped, but ITERSCOPE_MUST_RUN names {', '.join(provided)}: {report.longrepr}"
+        report.longrepr = (
+            f"skipped, but ITERSCOPE_MUST_RUN names {', '.join(provided)}: {report.longrepr}"
+        )
     return report
