@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 
+import torch
 
 import iterscope
-import torch
 from iterscope.denoisers import TVDenoiser
 from iterscope.physics import MultiFrameSuperResolution, add_gaussian_noise, gaussian_kernels
 from iterscope.solvers import PnP

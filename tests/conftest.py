@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 import pytest
 
-# Markers whose tests this machine provides for, so that a skip is a fault: "root slurm" (CI sets it).
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+# Markers whose tests this machine provides for, so that a skip is a fault: "root slurm".
 MUST_RUN = set(os.environ.get("ITERSCOPE_MUST_RUN", "").split())
 
 
