@@ -1,4 +1,5 @@
 from benchopt import BaseObjective
+
 from iterscope.benchopt import Described, evaluation_row
 from iterscope.image_metrics import image_quality
 
