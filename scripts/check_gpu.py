@@ -26,7 +26,7 @@ def reconstruct(device: str) -> tuple[torch.Tensor, list[dict[str, float]]]:
     profiler = iterscope.create_profiler(
         "custom", device, "check_gpu", warmup=WARMUP, save_file=True
     )
-    denoiser = TVDenoiser(max_iterations=20)
+    denoiser = TVDenoiser(n_it_max=20)
     solver = PnP(physics, measurements, denoiser, profiler, device=device, denoiser_sigma=0.02)
     metrics = []
     with profiler:
