@@ -9,7 +9,7 @@ import torch
 from benchopt.benchmark import Benchmark
 
 from iterscope import UsageError
-from iterscope.benchopt import Description, evaluation_row, run_name
+from iterscope.benchopt import Description, choose_device, evaluation_row, run_name
 from iterscope.image_metrics import ImageQuality
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,3 +123,25 @@ def test_run_names_hold_what_differs():
     )
     data = Description("superres", {}, {"picture": "/home/me/pictures/cat.png", "size": [64, 96]})
     assert run_name("x", solver, data) == "x_superres_picture=cat.png_size=64x96_mode=nvidia"
+
+
+@pytest.mark.parametrize(
+    ("gpus", "environment", "device"),
+    [
+        (0, {"LOCAL_RANK": "1"}, "cpu"),
+        (1, {"LOCAL_RANK": "1"}, "cuda:0"),  # the launcher shows each process its own
+        (4, {}, "cuda:0"),
+        (4, {"LOCAL_RANK": "2"}, "cuda:2"),
+        (4, {"SLURM_LOCALID": "3", "SLURM_STEP_ID": "0"}, "cuda:3"),
+        (4, {"SLURM_LOCALID": "3"}, "cuda:0"),  # a batch script, not a step
+    ],
+)
+def test_the_default_device_is_the_process_own(monkeypatch, gpus, environment, device):
+    for key in ("LOCAL_RANK", "SLURM_LOCALID", "SLURM_STEP_ID"):
+        monkeypatch.delenv(key, raising=False)
+    for key, value in environment.items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    assert choose_device(None) == device
+    assert choose_device("meta") == "meta"
