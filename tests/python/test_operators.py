@@ -64,7 +64,7 @@ def test_super_resolution_has_an_exact_transpose(case):
 @settings(max_examples=60, deadline=None)
 @given(super_resolution())
 def test_super_resolution_is_what_its_formula_says(case):
-    """y[m, l] = sum_ij kernel[i, j] x[factor m - i + c, factor l - j + c], indices round the image."""
+    """y[m, l] = sum_ij kernel[i, j] x[factor m - i + c, factor l - j + c], circularly."""
     x, kernels, factor = case
     height, width = x.shape[-2:]
     frames = torch.zeros_like(ops.superres_forward(x, kernels, factor))
