@@ -64,8 +64,10 @@ sanitize: $(setup_stamp) build/debian/.checked ## core, sinks and custom mode un
 	    $(STAGE) "$$preset tests" ctest --preset $$preset -j $(JOBS); \
 	done
 
-benchmark: $(install_stamp) ## measure overhead and solver speed against their peers
-	@$(STAGE) "benchmarks" scripts/benchmark.sh
+benchmark: $(install_stamp) build/debian/.checked ## measure overhead and solver speed against their peers
+	@scripts/quietly.sh cmake -S . -B $(BUILD) -DITERSCOPE_BUILD_BENCHMARKS=ON --no-warn-unused-cli
+	@$(STAGE) "build benchmarks" cmake --build $(BUILD)
+	@for script in benchmarks/[a-z]*.py; do $(STAGE) "$$script" $(PY) "$$script"; done
 
 clean: ## remove build trees (the environment stays)
 	rm -rf build "$(install_stamp)"

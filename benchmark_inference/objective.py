@@ -1,4 +1,5 @@
 from benchopt import BaseObjective
+
 from iterscope.benchopt import Described, evaluation_row
 from iterscope.image_metrics import image_quality
 
@@ -30,8 +31,8 @@ class Objective(Described, BaseObjective):
         }
 
     def evaluate_result(self, reconstruction, metrics, run_name, start=None):
-        truth = self.ground_truth.to(reconstruction.device)
-        return evaluation_row(image_quality(reconstruction, truth), metrics, run_name)
+        qualities = image_quality(reconstruction, self.ground_truth)
+        return evaluation_row(qualities, metrics, run_name)
 
     def get_one_result(self):
         return {"reconstruction": self.ground_truth, "metrics": {}, "run_name": "one_result"}

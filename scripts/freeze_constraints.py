@@ -2,8 +2,8 @@
 
 usage: python scripts/freeze_constraints.py > constraints.txt
 
-A pin gets a marker where that release needs a newer Python than iterscope does, so that an older interpreter
-resolves those few by itself.
+A pin gets a marker where that release needs a newer Python than iterscope does, so that an older
+interpreter resolves those few by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OURS = {"iterscope", "pip", "setuptools", "wheel"}
 
 
 def marker(requires_python: str | None) -> str:
-    """Environment marker for a release that declares `requires_python`, empty where none is needed."""
+    """Environment marker for a release that declares `requires_python`; empty for none."""
     lowest = re.search(r">=\s*3\.(\d+)", requires_python or "")
     if lowest is None or (3, int(lowest[1])) <= OLDEST_PYTHON:
         return ""
@@ -29,8 +29,13 @@ def main() -> None:
     for found in importlib.metadata.distributions():
         name = found.metadata["Name"]
         if name.lower() not in OURS:
-            pins[name.lower()] = f"{name}=={found.version}{marker(found.metadata['Requires-Python'])}"
-    print("# Everything that CI's environment holds. Made by scripts/freeze_constraints.py; see docs/building.md.")
+            pins[name.lower()] = (
+                f"{name}=={found.version}{marker(found.metadata['Requires-Python'])}"
+            )
+    print(
+        "# Everything that CI's environment holds. Made by scripts/freeze_constraints.py; "
+        "see docs/building.md."
+    )
     for _, pin in sorted(pins.items()):
         print(pin)
 

@@ -1,8 +1,8 @@
 """Make a thin environment on top of a complete one, in a second and a few kilobytes.
 
-The overlay is a virtual environment of its own that sees the base's packages through a .pth file and has the base's
-commands, running under the overlay's interpreter. What is installed into the overlay (iterscope) leaves the base
-as it was, so one base serves many clones.
+The overlay is a virtual environment of its own that sees the base's packages through a .pth file
+and has the base's commands, running under the overlay's interpreter. What is installed into the
+overlay (iterscope) leaves the base as it was, so one base serves many clones.
 
 usage: python scripts/make_overlay.py BASE OVERLAY
 """
@@ -21,7 +21,7 @@ def site_packages(environment: Path) -> Path:
     found = sorted(environment.glob("lib/python3.*/site-packages"))
     if len(found) != 1:
         raise SystemExit(
-            f"{environment} is no virtual environment (no single lib/python3.*/site-packages in it); "
+            f"{environment} is no virtual environment (no single lib/python3.*/site-packages); "
             "give the folder that `python -m venv` made."
         )
     return found[0]
@@ -33,7 +33,7 @@ def is_interpreter(name: str) -> bool:
 
 
 def copy_command(command: Path, base: Path, overlay: Path) -> None:
-    """Re-create one command: a script gets the overlay's interpreter, anything else becomes a link."""
+    """Re-create one command: a script with the overlay's interpreter, anything else as a link."""
     target = overlay / "bin" / command.name
     head, separator, body = command.read_bytes().partition(b"\n")
     interpreter = os.fsencode(base / "bin") + b"/python"
@@ -51,10 +51,10 @@ def main() -> None:
     packages = site_packages(base)
     shutil.rmtree(overlay, ignore_errors=True)
     venv.EnvBuilder(symlinks=True, with_pip=False).create(overlay)
-    if site_packages(overlay).parent.name != packages.parent.name:
+    here, there = site_packages(overlay).parent.name, packages.parent.name
+    if here != there:
         raise SystemExit(
-            f"{base} was made for {packages.parent.name} (this is {site_packages(overlay).parent.name}); "
-            f"run this script with {base}/bin/python."
+            f"{base} was made for {there} (this is {here}); run this script with {base}/bin/python."
         )
     # addsitedir, not a plain path: it also reads the .pth files of the base.
     (site_packages(overlay) / "base.pth").write_text(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 import pytest
 
-# Markers whose tests this machine provides for, so that a skip is a fault: "root slurm" (CI sets it).
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+# Markers whose tests this machine provides for, so that a skip is a fault: "root slurm".
 MUST_RUN = set(os.environ.get("ITERSCOPE_MUST_RUN", "").split())
 
 
@@ -19,5 +22,7 @@ def pytest_runtest_makereport(
     provided = sorted(MUST_RUN & {marker.name for marker in item.iter_markers()})
     if report.skipped and provided:
         report.outcome = "failed"
-        report.longrepr = f"skipped, but ITERSCOPE_MUST_RUN names {', '.join(provided)}: {report.longrepr}"
+        report.longrepr = (
+            f"skipped, but ITERSCOPE_MUST_RUN names {', '.join(provided)}: {report.longrepr}"
+        )
     return report

@@ -1,8 +1,9 @@
 from benchopt import BaseDataset
+
 from iterscope import ConfigError
 from iterscope.benchopt import Described
-from iterscope.physics import Denoising, MultiFrameSuperResolution
-from iterscope.simulation import generate_pattern, measure
+from iterscope.physics import Denoising, MultiFrameSuperResolution, add_gaussian_noise
+from iterscope.simulation import generate_pattern
 
 
 class Dataset(Described, BaseDataset):
@@ -38,10 +39,12 @@ class Dataset(Described, BaseDataset):
             self.batch_size, self.channels, (self.image_size,) * self.dimension, self.seed
         )
         physics = self._physics(tuple(truth.shape[2:]))
+        clean = physics.forward(truth)
         return {
             "ground_truth": truth,
             "physics": physics,
-            "measurements": measure(physics, truth, self.noise_level, self.seed),
+            # Another stream than the pattern's.
+            "measurements": add_gaussian_noise(clean, self.noise_level, self.seed + 1),
             "dataset": self.description(),
         }
 

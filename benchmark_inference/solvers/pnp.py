@@ -1,7 +1,24 @@
 from benchopt import BaseSolver
-from iterscope.benchopt import PROFILER_PARAMETERS, ProfiledSolver, choose_device, named_run
-from iterscope.denoisers import TVDenoiser
+
+from iterscope.benchopt import ProfiledSolver, choose_device, named_run
 from iterscope.solvers import PnP
+
+# Parameters that PnP takes under the same name.
+PNP_PARAMETERS = (
+    "image_size",
+    "patch_size",
+    "overlap",
+    "max_batch_size",
+    "denoiser_lambda_relaxation",
+    "step_size",
+    "step_size_scale",
+    "denoiser_sigma",
+    "distribute_physics",
+    "distribute_denoiser",
+    "init_method",
+    "norm_strategy",
+    "compile",
+)
 
 
 class Solver(ProfiledSolver, BaseSolver):
@@ -10,7 +27,8 @@ class Solver(ProfiledSolver, BaseSolver):
     name = "PnP"
     requirements = ["pip::torch"]
 
-    # docs/benchopt.md explains each one. BenchOpt itself reads those that begin with slurm_.
+    # docs/benchopt.md explains each one. BenchOpt itself reads those that begin with slurm_. The
+    # dictionary is spelled out because BenchOpt reads it from the source where an import fails.
     parameters = {
         "denoiser": ["tv"],
         "image_size": [None],
@@ -32,7 +50,13 @@ class Solver(ProfiledSolver, BaseSolver):
         "slurm_gres": ["gpu:1"],
         "torchrun_nproc_per_node": [1],
         "name_prefix": ["pnp"],
-        **PROFILER_PARAMETERS,
+        "profiler_mode": ["custom"],
+        "profiler_warmup": [0],
+        "profiler_active": [0],
+        "profiler_save_file": [False],
+        "profiler_per_step": [True],
+        "profiler_repeat": [1],
+        "profiler_trace_dir": [None],
     }
 
     def set_objective(self, physics, measurements, dataset, keep_start):
@@ -43,11 +67,14 @@ class Solver(ProfiledSolver, BaseSolver):
 
     def run(self, cb):
         device = choose_device(self.device)
+        options = {key: getattr(self, key) for key in PNP_PARAMETERS}
         self.profiler = self.make_profiler(device, self.dataset)
-        self.solver = PnP(self.physics, self.measurements, TVDenoiser(), self.profiler)
+        self.solver = PnP(
+            self.physics, self.measurements, self.denoiser, self.profiler, device=device, **options
+        )
         with self.profiler:
             self.solver.initialize()
-            self.start = self.solver.reconstruction().cpu().clone() if self.keep_start else None
+            self.start = self.solver.reconstruction().cpu() if self.keep_start else None
             self.profiler.start_iterations()
             while cb():
                 self.solver.step()

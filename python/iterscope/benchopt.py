@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
     import torch
 
-PROFILER_PARAMETERS: dict[str, list[Any]] = {
-    "profiler_mode": ["custom"],
-    "profiler_warmup": [0],
-    "profiler_active": [0],
-    "profiler_save_file": [False],
-    "profiler_per_step": [True],
-    "profiler_repeat": [1],
-    "profiler_trace_dir": [None],
-}
-"""The profiler's options as BenchOpt parameters of a solver, with their defaults."""
-
 # They neither change the run nor tell it apart from another one.
 _NOT_IN_RUN_NAMES = ("name_prefix", "profiler_save_file", "profiler_trace_dir")
 
@@ -64,7 +53,7 @@ class Described:
 
     def __repr__(self) -> str:
         changed = self.description().changed
-        listed = ",".join(f"{key}={changed[key]}" for key in sorted(changed))
+        listed = ",".join(f"{_brief(key)}={changed[key]}" for key in sorted(changed))
         return f"{self.name}[{listed}]" if listed else self.name
 
 
@@ -85,6 +74,8 @@ class ProfiledSolver(Described):
     def make_profiler(self, device: str | torch.device, dataset: Description) -> Profiler:
         """Make the profiler that the ``profiler_*`` parameters ask for.
 
+        The solver's parameters must have ``name_prefix`` and ``profiler_`` mode, warmup, active,
+        save_file, per_step, repeat and trace_dir, which are the options of ``create_profiler``.
         Its files are named after the run (see ``run_name``), and run.json records the parameters of
         the solver and the dataset as ``solver.<key>`` and ``dataset.<key>``. Raises ``ConfigError``
         for values that cannot be.
@@ -113,7 +104,7 @@ def run_name(prefix: str, solver: Description, dataset: Description) -> str:
     files.
     """
     changes = [
-        f"{key.removeprefix('profiler_')}={_short(value)}"
+        f"{_brief(key)}={_short(value)}"
         for key, value in (*dataset.changed.items(), *solver.changed.items())
         if key not in _NOT_IN_RUN_NAMES
     ]
@@ -175,6 +166,10 @@ def _metrics_of(quality: ImageQuality, suffix: str) -> dict[str, float]:
 def _flat(kind: str, described: Description) -> dict[str, Any]:
     named = {"name": described.name, **described.values}
     return {f"{kind}.{key}": value for key, value in named.items()}
+
+
+def _brief(key: str) -> str:
+    return key.removeprefix("profiler_")
 
 
 def _short(value: Any) -> str:

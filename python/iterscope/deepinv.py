@@ -6,7 +6,6 @@ global random numbers are the wrapped object's own business.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -18,8 +17,8 @@ from iterscope.physics import LinearPhysics
 class DeepInvPhysics(LinearPhysics):
     """A ``deepinv.physics.LinearPhysics`` (``A``, ``A_adjoint``), stacked or not.
 
-    Its pseudo-inverse is iterscope's, by conjugate gradients with steps of their own for every image
-    of a batch; its norm is found by iterscope too.
+    Its pseudo-inverse is iterscope's, by conjugate gradients with steps of their own for every
+    image of a batch; its norm is found by iterscope too.
     """
 
     def __init__(self, physics: Any) -> None:
@@ -33,7 +32,7 @@ class DeepInvPhysics(LinearPhysics):
         y = self.physics.A(x)
         return [y] if self._count is None else list(y)
 
-    def adjoint(self, y: Sequence[torch.Tensor]) -> torch.Tensor:
+    def adjoint(self, y: list[torch.Tensor]) -> torch.Tensor:
         """Apply ``A_adjoint``."""
         result: torch.Tensor = self.physics.A_adjoint(y[0] if self._count is None else y)
         return result
@@ -78,7 +77,10 @@ def wrap_physics(physics: Any) -> LinearPhysics:
 
 
 def wrap_denoiser(denoiser: Any) -> Denoiser:
-    """Make a DeepInv denoiser usable by iterscope's solvers; an iterscope one comes back as it is."""
+    """Make a DeepInv denoiser usable by iterscope's solvers.
+
+    An iterscope one comes back as it is.
+    """
     if isinstance(denoiser, Denoiser):
         return denoiser
     if not callable(denoiser):

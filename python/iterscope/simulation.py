@@ -1,10 +1,11 @@
-"""Test data without files: generated patterns, and measurements with noise."""
+"""Test images without files."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import torch
+
 from iterscope import ConfigError
 
 if TYPE_CHECKING:
@@ -13,14 +14,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _SHAPES = 10
-
-
-class ForwardPhysics(Protocol):
-    """What ``measure`` needs of a physics: the forward operator, one tensor an operator."""
-
-    def forward(self, x: Tensor, /) -> list[Tensor]:
-        """Apply every operator to ``x``."""
-        ...
 
 
 def generate_pattern(batch: int, channels: int, shape: Sequence[int], seed: int) -> Tensor:
@@ -39,24 +32,6 @@ def generate_pattern(batch: int, channels: int, shape: Sequence[int], seed: int)
         )
     random = torch.Generator().manual_seed(seed)
     return torch.stack([_one_pattern(channels, shape, random) for _ in range(batch)])
-
-
-def measure(physics: ForwardPhysics, truth: Tensor, noise_level: float, seed: int) -> list[Tensor]:
-    """Return ``physics.forward(truth)`` with white Gaussian noise of that standard deviation.
-
-    The noise is drawn on the CPU, so that every device sees the same measurements. Raises
-    ``ConfigError`` for a negative noise level.
-    """
-    if not noise_level >= 0:
-        raise ConfigError(
-            f"noise_level {noise_level} cannot be (it is a standard deviation); give 0 or more"
-        )
-    # Another stream than the patterns', which may have been drawn from the same seed.
-    random = torch.Generator().manual_seed(seed + 1)
-    return [
-        clean + noise_level * torch.randn(clean.shape, generator=random).to(clean)
-        for clean in physics.forward(truth)
-    ]
 
 
 def _one_pattern(channels: int, shape: Sequence[int], random: torch.Generator) -> Tensor:

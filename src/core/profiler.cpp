@@ -3,8 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <exception>
 #include <iostream>
 
@@ -16,20 +14,10 @@ namespace {
 
 void print_line(const std::string& line) { std::cerr << "iterscope: " + line + "\n"; }
 
-std::string host_name()
+constexpr double seconds(std::int64_t nanoseconds)
 {
-    std::array<char, 256> name{};
-    return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+    return static_cast<double>(nanoseconds) / 1e9;
 }
-
-std::int64_t unix_now_ns()
-{
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
-
-constexpr double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
 }  // namespace
 
@@ -69,73 +57,6 @@ Profiler::~Profiler()
 {
     const bool unwinding = std::uncaught_exceptions() > exceptions_at_start_;
     finish(unwinding, unwinding ? "an exception ended the run" : "");
-}
-
-void Profiler::start()
-{
-    if (backend_ == nullptr) {
-        return;
-    }
-    if (phase_ != Phase::idle) {
-        throw UsageError(
-            "the profiler is already running (one run goes from start() to finalize()); finalize "
-            "it first, or create a second profiler");
-    }
-    backend_->check_start();
-    begin_run();
-    begin_sinks();
-    try {
-        enter_window_or_leave_it();
-    } catch (const std::exception& error) {
-        fail(error.what());
-        throw;
-    }
-    iteration_start_ns_ = is_recording() ? services_.clock->now_ns() : 0;
-}
-
-void Profiler::begin_run()
-{
-    owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    owner_pid_ = getpid();
-    was_started_ = true;
-    exceptions_at_start_ = std::uncaught_exceptions();
-    frames_.resize(1);
-    for (RegionEntry& region : regions_) {
-        region.depth = 0;
-    }
-    iteration_ = 0;
-    has_record_ = false;
-    region_seen_ = false;
-    summary_ = {};
-    profiler_ns_ = 0;
-    warned_.clear();
-
-    context_ = {};
-    context_.options = options_;
-    context_.launch = discover_launch(
-        services_.environment, services_.process_group ? services_.process_group() : std::nullopt);
-    context_.device = services_.device ? services_.device->name() : options_.device;
-    context_.host = host_name();
-    context_.start_unix_ns = unix_now_ns();
-    context_.versions = services_.versions;
-    for (const std::string& line : context_.launch.warnings) {
-        warn_once(line);
-    }
-}
-
-void Profiler::begin_sinks()
-{
-    auto sink = sinks_.begin();
-    try {
-        for (; sink != sinks_.end(); ++sink) {
-            (*sink)->begin(context_);
-        }
-    } catch (...) {
-        std::for_each(sinks_.begin(), sink, [](const auto& begun) { begun->cancel(); });
-        context_.stem.clear();
-        throw;
-    }
-    phase_ = Phase::warmup;
 }
 
 void Profiler::start_iterations()
@@ -255,74 +176,6 @@ std::vector<std::pair<std::string, double>> Profiler::current_metrics() const
         }
     }
     return metrics;
-}
-
-void Profiler::finalize(std::optional<std::int64_t> context_rank) noexcept
-{
-    try {
-        if (phase_ != Phase::idle) {
-            note_rank(context_rank);
-        }
-    } catch (...) {  // out of memory for a warning: the run still ends below
-    }
-    finish(false, "");
-}
-
-void Profiler::fail(std::string_view error) noexcept { finish(true, error); }
-
-void Profiler::finish(bool failed, std::string_view error) noexcept
-{
-    if (phase_ == Phase::idle) {
-        return;
-    }
-    phase_ = Phase::idle;
-    if (recording_.exchange(false, std::memory_order_relaxed)) {
-        backend_->close_window();
-    }
-    frames_.resize(1);
-    if (is_forked_copy()) {
-        return;
-    }
-    try {
-        summary_.failed = failed;
-        summary_.error = error;
-        summary_.iterations = iteration_;
-        summary_.profiler_time_sec = seconds(profiler_ns_);
-        backend_->summarize(summary_);
-        report_silence(summary_);
-        if (!sinks_.empty() && summary_.region_count > 0) {
-            summary_.region_cost_sec = backend_->region_cost_sec();
-        }
-        for (const std::shared_ptr<Sink>& sink : sinks_) {
-            try {
-                sink->finish(summary_);
-            } catch (const std::exception& problem) {
-                warn_once(problem.what());
-            }
-        }
-        if (!context_.stem.empty() && context_.launch.rank == 0) {
-            const std::int64_t rows = summary_.recorded_iterations - summary_.rows_lost;
-            services_.inform("saved " + std::to_string(rows) + " rows in " +
-                             (context_.folder / context_.stem).string() + "_*");
-        }
-    } catch (...) {  // a run that cannot report its end has still kept its rows
-    }
-}
-
-void Profiler::report_silence(const RunSummary& summary)
-{
-    if (summary.failed) {
-        return;
-    }
-    if (iteration_ == 0 && (summary.region_count > 0 || region_seen_)) {
-        warn_once(
-            "nothing was recorded (regions were entered, but end_iteration() was never called); "
-            "call end_iteration() at the end of every iteration");
-    } else if (iteration_ > 0 && iteration_ <= window_.first()) {
-        warn_once("nothing was recorded (the run ended after " + std::to_string(iteration_) +
-                  " iterations, the window opens after " + std::to_string(window_.first()) +
-                  "); lower warmup or run longer");
-    }
 }
 
 void Profiler::warn_once(const std::string& line)

@@ -4,7 +4,8 @@
 
 namespace iterscope {
 
-std::shared_ptr<Denoiser> make_denoiser(const std::string& name, const TVOptions& tv) {
+std::shared_ptr<Denoiser> make_denoiser(const std::string& name, const TVOptions& tv)
+{
     if (name == "tv") {
         return std::make_shared<TVDenoiser>(tv);
     }

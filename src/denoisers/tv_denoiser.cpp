@@ -15,7 +15,8 @@
 
 namespace iterscope {
 
-TVDenoiser::TVDenoiser(TVOptions options) : options_(options) {
+TVDenoiser::TVDenoiser(TVOptions options) : options_(options)
+{
     if (options.max_iterations < 0 || !(options.tolerance >= 0) || !(options.tau > 0) ||
         !(options.rho > 0) || !(options.rho < 2)) {
         throw ConfigError(
@@ -26,12 +27,14 @@ TVDenoiser::TVDenoiser(TVOptions options) : options_(options) {
     }
 }
 
-bool TVDenoiser::can_resume(const at::Tensor& x) const {
+bool TVDenoiser::can_resume(const at::Tensor& x) const
+{
     return options_.warm_start && primal_.defined() && primal_.sizes() == x.sizes() &&
            primal_.scalar_type() == x.scalar_type() && primal_.device() == x.device();
 }
 
-at::Tensor TVDenoiser::denoise(const at::Tensor& x, double sigma) {
+at::Tensor TVDenoiser::denoise(const at::Tensor& x, double sigma)
+{
     if (!(sigma >= 0) || !std::isfinite(sigma)) {
         throw ConfigError("TVDenoiser was given sigma = " + std::to_string(sigma) +
                           "; it is the weight of total variation: give 0 or more.");
@@ -63,22 +66,26 @@ at::Tensor TVDenoiser::denoise(const at::Tensor& x, double sigma) {
     return result;
 }
 
-void TVDenoiser::reset() {
+void TVDenoiser::reset()
+{
     const std::lock_guard lock(mutex_);
     forget();
 }
 
-void TVDenoiser::forget() {
+void TVDenoiser::forget()
+{
     primal_.reset();
     dual_.reset();
 }
 
-at::Tensor TVDenoiser::iterations() const {
+at::Tensor TVDenoiser::iterations() const
+{
     const std::lock_guard lock(mutex_);
     return iterations_.defined() ? iterations_.to(at::kCPU) : iterations_;
 }
 
-at::Tensor total_variation(const at::Tensor& x) {
+at::Tensor total_variation(const at::Tensor& x)
+{
     return at::linalg_vector_norm(operators::finite_difference(x), 2, std::int64_t{0})
         .flatten(1)
         .sum({1});

@@ -7,7 +7,8 @@
 namespace iterscope::operators {
 
 /// Throws c10::TypeError (Python: TypeError) unless `tensor` is a dense float32 or float64 one.
-inline void check_real(const at::Tensor& tensor, const char* user) {
+inline void check_real(const at::Tensor& tensor, const char* user)
+{
     TORCH_CHECK_TYPE(tensor.defined(), user, " was given no tensor.");
     TORCH_CHECK_TYPE(!tensor.is_complex(), user, " was given ", tensor.scalar_type(),
                      " (it is a real operation and would drop the imaginary part); apply it to the "

@@ -7,7 +7,8 @@ namespace iterscope::operators {
 
 namespace {
 
-void check_kernels(const at::Tensor& data, const at::Tensor& kernels, std::int64_t factor) {
+void check_kernels(const at::Tensor& data, const at::Tensor& kernels, std::int64_t factor)
+{
     TORCH_CHECK_VALUE(factor >= 1, "the factor is ", factor, "; it must be 1 or more.");
     TORCH_CHECK_VALUE(kernels.dim() == 3 && kernels.sym_numel() > 0, "the blur kernels have shape ",
                       kernels.sym_sizes(), "; give [frames, height, width], none of them 0.");
@@ -20,7 +21,8 @@ void check_kernels(const at::Tensor& data, const at::Tensor& kernels, std::int64
 
 }  // namespace
 
-void check_superres_image(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor) {
+void check_superres_image(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor)
+{
     check_real(x, "super-resolution");
     TORCH_CHECK_VALUE(x.dim() == 4, "super-resolution was given an image of shape ", x.sym_sizes(),
                       "; it takes [batch, channels, height, width].");
@@ -31,7 +33,8 @@ void check_superres_image(const at::Tensor& x, const at::Tensor& kernels, std::i
 }
 
 void check_superres_frames(const at::Tensor& frames, const at::Tensor& kernels, std::int64_t factor,
-                           const c10::SymInt& height, const c10::SymInt& width) {
+                           const c10::SymInt& height, const c10::SymInt& width)
+{
     check_real(frames, "super-resolution");
     TORCH_CHECK_VALUE(frames.dim() == 5, "super-resolution's adjoint was given shape ",
                       frames.sym_sizes(), "; it takes [frames, batch, channels, height, width].");

@@ -13,7 +13,8 @@ namespace {
 
 /// Which pixel each element of an image padded for a valid strided convolution is, along one axis.
 at::Tensor padded_index(std::int64_t size, std::int64_t kernel, std::int64_t factor,
-                        const at::Tensor& like) {
+                        const at::Tensor& like)
+{
     const std::int64_t samples = (size + factor - 1) / factor;
     const std::int64_t before = kernel - 1 - kernel / 2;
     const std::int64_t length = (samples - 1) * factor + kernel;
@@ -26,7 +27,8 @@ at::Tensor flipped(const at::Tensor& kernels) { return kernels.flip({1, 2}).unsq
 
 }  // namespace
 
-at::Tensor superres_forward(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor) {
+at::Tensor superres_forward(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor)
+{
     check_superres_image(x, kernels, factor);
     const at::Tensor rows = padded_index(x.size(2), kernels.size(1), factor, x);
     const at::Tensor columns = padded_index(x.size(3), kernels.size(2), factor, x);
@@ -40,7 +42,8 @@ at::Tensor superres_forward(const at::Tensor& x, const at::Tensor& kernels, std:
 }
 
 at::Tensor superres_adjoint(const at::Tensor& frames, const at::Tensor& kernels,
-                            std::int64_t factor, std::int64_t height, std::int64_t width) {
+                            std::int64_t factor, std::int64_t height, std::int64_t width)
+{
     check_superres_frames(frames, kernels, factor, height, width);
     const std::int64_t batch = frames.size(1);
     const std::int64_t channels = frames.size(2);
@@ -59,7 +62,8 @@ at::Tensor superres_adjoint(const at::Tensor& frames, const at::Tensor& kernels,
         .view({batch, channels, height, width});
 }
 
-at::Tensor superres_normal(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor) {
+at::Tensor superres_normal(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor)
+{
     return superres_adjoint(superres_forward(x, kernels, factor), kernels, factor, x.size(2),
                             x.size(3));
 }

@@ -6,7 +6,8 @@ namespace iterscope::operators {
 
 namespace {
 
-std::int64_t floor_divide(std::int64_t value, std::int64_t by) {
+std::int64_t floor_divide(std::int64_t value, std::int64_t by)
+{
     return value >= 0 ? value / by : -((by - 1 - value) / by);
 }
 
@@ -16,7 +17,8 @@ struct Position {
     std::int64_t step;
 };
 
-Position locate(std::int64_t offset, std::int64_t factor) {
+Position locate(std::int64_t offset, std::int64_t factor)
+{
     const std::int64_t step = floor_divide(offset, factor);
     return {offset - step * factor, step};
 }
@@ -28,8 +30,11 @@ struct KernelView {
           data(tensor.const_data_ptr<double>()),
           frames(tensor.size(0)),
           height(tensor.size(1)),
-          width(tensor.size(2)) {}
-    double at(std::int64_t n, std::int64_t row, std::int64_t column) const {
+          width(tensor.size(2))
+    {
+    }
+    double at(std::int64_t n, std::int64_t row, std::int64_t column) const
+    {
         return data[(n * height + row) * width + column];
     }
     /// y[m] = sum_t kernel[t] x[factor m - t + centre]
@@ -43,7 +48,8 @@ struct KernelView {
     std::int64_t width;
 };
 
-void measure_reach(TapTable& table) {
+void measure_reach(TapTable& table)
+{
     for (const std::vector<Tap>& taps : table.outputs) {
         for (const Tap& tap : taps) {
             table.rows_before = std::max(table.rows_before, -tap.row);
@@ -55,7 +61,8 @@ void measure_reach(TapTable& table) {
 }
 
 /// The kernel elements that link phase `p` to samples: those t with p + t - centre = factor * s.
-std::vector<std::int64_t> matching(std::int64_t p, std::int64_t size, std::int64_t factor) {
+std::vector<std::int64_t> matching(std::int64_t p, std::int64_t size, std::int64_t factor)
+{
     std::vector<std::int64_t> elements;
     for (std::int64_t t = 0; t < size; ++t) {
         if (locate(p + t - size / 2, factor).phase == 0) {
@@ -67,7 +74,8 @@ std::vector<std::int64_t> matching(std::int64_t p, std::int64_t size, std::int64
 
 }  // namespace
 
-std::int64_t TapTable::count() const {
+std::int64_t TapTable::count() const
+{
     std::int64_t total = 0;
     for (const std::vector<Tap>& taps : outputs) {
         total += static_cast<std::int64_t>(taps.size());
@@ -75,7 +83,8 @@ std::int64_t TapTable::count() const {
     return total;
 }
 
-TapTable forward_taps(const at::Tensor& kernels, std::int64_t factor) {
+TapTable forward_taps(const at::Tensor& kernels, std::int64_t factor)
+{
     const KernelView kernel(kernels);
     TapTable table;
     table.outputs.resize(static_cast<std::size_t>(kernel.frames));
@@ -93,7 +102,8 @@ TapTable forward_taps(const at::Tensor& kernels, std::int64_t factor) {
     return table;
 }
 
-TapTable adjoint_taps(const at::Tensor& kernels, std::int64_t factor) {
+TapTable adjoint_taps(const at::Tensor& kernels, std::int64_t factor)
+{
     const KernelView kernel(kernels);
     TapTable table;
     for (std::int64_t p = 0; p < factor; ++p) {
@@ -114,7 +124,8 @@ TapTable adjoint_taps(const at::Tensor& kernels, std::int64_t factor) {
     return table;
 }
 
-TapTable normal_taps(const at::Tensor& kernels, std::int64_t factor) {
+TapTable normal_taps(const at::Tensor& kernels, std::int64_t factor)
+{
     const KernelView kernel(kernels);
     const std::int64_t height = 2 * kernel.height - 1;
     const std::int64_t width = 2 * kernel.width - 1;
@@ -157,7 +168,8 @@ TapTable normal_taps(const at::Tensor& kernels, std::int64_t factor) {
     return table;
 }
 
-std::int64_t normal_tap_count(std::int64_t height, std::int64_t width, std::int64_t factor) {
+std::int64_t normal_tap_count(std::int64_t height, std::int64_t width, std::int64_t factor)
+{
     const auto along = [factor](std::int64_t size) {
         std::int64_t total = 0;
         for (std::int64_t p = 0; p < factor; ++p) {

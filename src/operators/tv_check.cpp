@@ -5,7 +5,8 @@
 
 namespace iterscope::operators {
 
-void check_difference_image(const at::Tensor& x) {
+void check_difference_image(const at::Tensor& x)
+{
     check_real(x, "total variation");
     TORCH_CHECK_VALUE(x.dim() == 4 || x.dim() == 5, "total variation was given shape ",
                       x.sym_sizes(),
@@ -13,7 +14,8 @@ void check_difference_image(const at::Tensor& x) {
                       "channels, depth, height, width].");
 }
 
-void check_difference_field(const at::Tensor& u) {
+void check_difference_field(const at::Tensor& u)
+{
     check_real(u, "total variation");
     TORCH_CHECK_VALUE((u.dim() == 5 || u.dim() == 6) && u.sym_size(0) == u.dim() - 3,
                       "a field of differences was given as ", u.sym_sizes(),
@@ -23,7 +25,8 @@ void check_difference_field(const at::Tensor& u) {
 
 void check_tv(const at::Tensor& image, const at::Tensor& primal, const at::Tensor& dual,
               const at::Tensor& threshold, double tau, double rho, std::int64_t iterations,
-              double tolerance) {
+              double tolerance)
+{
     check_difference_image(image);
     check_difference_field(dual);
     for (const at::Tensor* other : {&primal, &dual, &threshold}) {

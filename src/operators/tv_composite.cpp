@@ -1,10 +1,10 @@
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/clamp_min.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/TensorOperators.h>
 
 #include "operators/tv.hpp"
 
@@ -13,20 +13,23 @@ namespace iterscope::operators::composite {
 namespace {
 
 /// Pads dimension `dim` of `x` by one zero before or after.
-at::Tensor pad_one(const at::Tensor& x, std::int64_t dim, bool before) {
+at::Tensor pad_one(const at::Tensor& x, std::int64_t dim, bool before)
+{
     std::vector<std::int64_t> amounts(static_cast<std::size_t>(2 * (x.dim() - dim)), 0);
     amounts[amounts.size() - (before ? 2 : 1)] = 1;
     return at::constant_pad_nd(x, amounts, 0);
 }
 
 /// Norm of each image of the batch.
-at::Tensor norms(const at::Tensor& x) {
+at::Tensor norms(const at::Tensor& x)
+{
     return at::linalg_vector_norm(x.flatten(1), 2, std::int64_t{1});
 }
 
 }  // namespace
 
-at::Tensor finite_difference(const at::Tensor& x) {
+at::Tensor finite_difference(const at::Tensor& x)
+{
     check_difference_image(x);
     std::vector<at::Tensor> parts;
     for (std::int64_t dim = 2; dim < x.dim(); ++dim) {
@@ -40,7 +43,8 @@ at::Tensor finite_difference(const at::Tensor& x) {
     return at::stack(parts);
 }
 
-at::Tensor finite_difference_adjoint(const at::Tensor& u) {
+at::Tensor finite_difference_adjoint(const at::Tensor& u)
+{
     check_difference_field(u);
     at::Tensor out;
     for (std::int64_t s = 0; s < u.size(0); ++s) {
@@ -57,12 +61,10 @@ at::Tensor finite_difference_adjoint(const at::Tensor& u) {
     return out;
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> tv_steps(const at::Tensor& image,
-                                                        const at::Tensor& primal,
-                                                        const at::Tensor& dual,
-                                                        const at::Tensor& threshold, double tau,
-                                                        double rho, std::int64_t iterations,
-                                                        double tolerance) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> tv_steps(
+    const at::Tensor& image, const at::Tensor& primal, const at::Tensor& dual,
+    const at::Tensor& threshold, double tau, double rho, std::int64_t iterations, double tolerance)
+{
     check_tv(image, primal, dual, threshold, tau, rho, iterations, tolerance);
     const double sigma = 1 / tau / static_cast<double>(1 << (image.dim() - 1));
     std::vector<std::int64_t> shape(static_cast<std::size_t>(image.dim()), 1);

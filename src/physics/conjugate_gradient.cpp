@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
-#include <ATen/TensorOperators.h>
 #include <c10/util/Exception.h>
 
 #include <iterscope/error.hpp>
@@ -27,7 +27,8 @@ constexpr const char* k_unmatched =
 constexpr double k_mismatch = 1e-2;
 
 /// One value an image, shaped to multiply a batch of images.
-at::Tensor spread(const at::Tensor& values, const at::Tensor& like) {
+at::Tensor spread(const at::Tensor& values, const at::Tensor& like)
+{
     std::vector<std::int64_t> shape(static_cast<std::size_t>(like.dim()), 1);
     if (!shape.empty()) {
         shape[0] = values.size(0);
@@ -35,7 +36,8 @@ at::Tensor spread(const at::Tensor& values, const at::Tensor& like) {
     return values.to(like.scalar_type()).view(shape);
 }
 
-void check_options(const InverseOptions& options) {
+void check_options(const InverseOptions& options)
+{
     if (options.max_iterations < 0 || !(options.tolerance >= 0)) {
         throw ConfigError("the pseudo-inverse was asked for max_iterations = " +
                           std::to_string(options.max_iterations) + " and tolerance = " +
@@ -43,7 +45,8 @@ void check_options(const InverseOptions& options) {
     }
 }
 
-at::Tensor start_from(const InverseOptions& options, const at::Tensor& target) {
+at::Tensor start_from(const InverseOptions& options, const at::Tensor& target)
+{
     if (!options.start.defined()) {
         return at::zeros_like(target);
     }
@@ -61,7 +64,8 @@ at::Tensor start_from(const InverseOptions& options, const at::Tensor& target) {
 }  // namespace
 
 at::Tensor solve_normal_equations(const LinearPhysics& physics, const Measurements& y,
-                                  const InverseOptions& options) {
+                                  const InverseOptions& options)
+{
     check_options(options);
     check_count(y, physics.measurement_count(), "the pseudo-inverse");
     for (const at::Tensor& part : y) {

@@ -10,7 +10,8 @@
 
 namespace iterscope {
 
-at::Tensor gaussian_kernels(std::int64_t count, std::int64_t size, std::array<double, 2> sigma) {
+at::Tensor gaussian_kernels(std::int64_t count, std::int64_t size, std::array<double, 2> sigma)
+{
     if (count < 1 || size < 1 || !(sigma[0] > 0) || !(sigma[1] > 0)) {
         throw ConfigError("Gaussian kernels were asked for with count = " + std::to_string(count) +
                           ", size = " + std::to_string(size) + ", sigma = (" +

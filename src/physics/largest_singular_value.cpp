@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/ops/randn.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/randn.h>
 #include <c10/util/Exception.h>
 
 #include <iterscope/error.hpp>
@@ -29,7 +29,8 @@ struct Bidiagonal {
 
     /// Is any eigenvalue of B^T B larger than `value`? By Sturm's sequence of the tridiagonal
     /// matrix.
-    bool has_eigenvalue_above(double value) const {
+    bool has_eigenvalue_above(double value) const
+    {
         double pivot = 1;
         for (std::size_t i = 0; i < main.size(); ++i) {
             const double side = i > 0 ? above[i - 1] : 0;
@@ -44,7 +45,8 @@ struct Bidiagonal {
     }
 
     /// Largest singular value, by bisection; the entries are scaled so that nothing underflows.
-    double largest() const {
+    double largest() const
+    {
         double scale = 0;
         for (const std::vector<double>* entries : {&main, &above}) {
             for (const double entry : *entries) {
@@ -70,7 +72,8 @@ struct Bidiagonal {
     }
 
     /// |last component| of the right singular vector for `value`.
-    double last_component(double value) const {
+    double last_component(double value) const
+    {
         // (B^T B - value^2) w = 0, row by row, scaled as it goes.
         double before = 0;
         double here = 1;
@@ -98,7 +101,8 @@ struct Bidiagonal {
     }
 };
 
-void scale(Measurements& y, double factor) {
+void scale(Measurements& y, double factor)
+{
     for (at::Tensor& part : y) {
         part = part * factor;
     }
@@ -106,7 +110,8 @@ void scale(Measurements& y, double factor) {
 
 }  // namespace
 
-double largest_singular_value(const LinearPhysics& physics, const at::Tensor& like) {
+double largest_singular_value(const LinearPhysics& physics, const at::Tensor& like)
+{
     std::vector<std::int64_t> shape = like.sizes().vec();
     if (!shape.empty()) {
         shape[0] = std::min<std::int64_t>(shape[0], 1);

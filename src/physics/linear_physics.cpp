@@ -14,7 +14,8 @@ namespace iterscope {
 
 at::Tensor LinearPhysics::normal(const at::Tensor& x) const { return adjoint(forward(x)); }
 
-double LinearPhysics::norm_squared(const at::Tensor& like) const {
+double LinearPhysics::norm_squared(const at::Tensor& like) const
+{
     if (!like.defined()) {
         throw ConfigError(
             "the norm of this operator needs an example image (it has no formula for it and does "
@@ -28,8 +29,8 @@ double LinearPhysics::norm_squared(const at::Tensor& like) const {
 
 double LinearPhysics::norm(const at::Tensor& like) const { return std::sqrt(norm_squared(like)); }
 
-at::Tensor LinearPhysics::pseudo_inverse(const Measurements& y,
-                                         const InverseOptions& options) const {
+at::Tensor LinearPhysics::pseudo_inverse(const Measurements& y, const InverseOptions& options) const
+{
     const at::NoGradGuard no_grad;
     return physics::solve_normal_equations(*this, y, options);
 }

@@ -3,14 +3,15 @@
 #include <cmath>
 #include <string>
 
-#include <ATen/ops/sum.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/sum.h>
 
 #include <iterscope/error.hpp>
 
 namespace iterscope::physics {
 
-void check_count(const Measurements& y, std::int64_t expected, const char* who) {
+void check_count(const Measurements& y, std::int64_t expected, const char* who)
+{
     if (static_cast<std::int64_t>(y.size()) != expected) {
         throw ConfigError(std::string(who) + " was given " + std::to_string(y.size()) +
                           " measurements (it makes " + std::to_string(expected) +
@@ -18,7 +19,8 @@ void check_count(const Measurements& y, std::int64_t expected, const char* who) 
     }
 }
 
-double dot(const Measurements& a, const Measurements& b) {
+double dot(const Measurements& a, const Measurements& b)
+{
     double total = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
         total += at::sum(a[i].to(at::kDouble) * b[i]).item<double>();
@@ -28,7 +30,8 @@ double dot(const Measurements& a, const Measurements& b) {
 
 double norm(const Measurements& y) { return std::sqrt(dot(y, y)); }
 
-at::Tensor dot_by_image(const at::Tensor& a, const at::Tensor& b) {
+at::Tensor dot_by_image(const at::Tensor& a, const at::Tensor& b)
+{
     if (a.dim() == 0) {
         return (a.to(at::kDouble) * b).reshape({1});
     }

@@ -20,12 +20,14 @@ namespace iterscope {
 
 namespace {
 
-std::string text(std::array<std::int64_t, 2> size) {
+std::string text(std::array<std::int64_t, 2> size)
+{
     return std::to_string(size[0]) + " x " + std::to_string(size[1]);
 }
 
 /// Has no prime factor above 13: FFTs of other lengths take several times as long.
-bool is_smooth(std::int64_t length) {
+bool is_smooth(std::int64_t length)
+{
     for (const std::int64_t prime : {2, 3, 5, 7, 11, 13}) {
         while (length % prime == 0) {
             length /= prime;
@@ -34,7 +36,8 @@ bool is_smooth(std::int64_t length) {
     return length == 1;
 }
 
-at::Tensor checked_kernels(const at::Tensor& kernels) {
+at::Tensor checked_kernels(const at::Tensor& kernels)
+{
     operators::check_real(kernels, "MultiFrameSuperResolution (blur kernels)");
     if (kernels.dim() != 3 || kernels.numel() == 0) {
         throw ConfigError("MultiFrameSuperResolution was given blur kernels of " +
@@ -47,7 +50,8 @@ at::Tensor checked_kernels(const at::Tensor& kernels) {
 
 }  // namespace
 
-bool MultiFrameSuperResolution::KeyOrder::operator()(const Key& a, const Key& b) const {
+bool MultiFrameSuperResolution::KeyOrder::operator()(const Key& a, const Key& b) const
+{
     const auto rank = [](const Key& key) {
         return std::tuple(key.first.type(), key.first.index(), key.second);
     };
@@ -56,7 +60,8 @@ bool MultiFrameSuperResolution::KeyOrder::operator()(const Key& a, const Key& b)
 
 MultiFrameSuperResolution::MultiFrameSuperResolution(std::array<std::int64_t, 2> image_size,
                                                      const at::Tensor& kernels, std::int64_t factor)
-    : image_size_(image_size), factor_(factor), kernels_(checked_kernels(kernels)) {
+    : image_size_(image_size), factor_(factor), kernels_(checked_kernels(kernels))
+{
     if (image_size[0] < 1 || image_size[1] < 1 || factor < 1) {
         throw ConfigError("MultiFrameSuperResolution was given an image of " + text(image_size) +
                           " and a factor of " + std::to_string(factor) +
@@ -67,11 +72,13 @@ MultiFrameSuperResolution::MultiFrameSuperResolution(std::array<std::int64_t, 2>
 
 MultiFrameSuperResolution::~MultiFrameSuperResolution() = default;
 
-bool MultiFrameSuperResolution::is_divisible() const noexcept {
+bool MultiFrameSuperResolution::is_divisible() const noexcept
+{
     return image_size_[0] % factor_ == 0 && image_size_[1] % factor_ == 0;
 }
 
-bool MultiFrameSuperResolution::prefers_spectrum() const {
+bool MultiFrameSuperResolution::prefers_spectrum() const
+{
     if (!is_divisible()) {
         return false;
     }
@@ -87,7 +94,8 @@ bool MultiFrameSuperResolution::prefers_spectrum() const {
     return direct > spectral;
 }
 
-void MultiFrameSuperResolution::check_image(const at::Tensor& x) const {
+void MultiFrameSuperResolution::check_image(const at::Tensor& x) const
+{
     operators::check_real(x, "MultiFrameSuperResolution");
     if (x.dim() != 4 || x.size(2) != image_size_[0] || x.size(3) != image_size_[1]) {
         throw ConfigError("MultiFrameSuperResolution was made for images of " + text(image_size_) +
@@ -97,7 +105,8 @@ void MultiFrameSuperResolution::check_image(const at::Tensor& x) const {
     }
 }
 
-at::Tensor MultiFrameSuperResolution::kernels_like(const at::Tensor& data) const {
+at::Tensor MultiFrameSuperResolution::kernels_like(const at::Tensor& data) const
+{
     const std::lock_guard lock(mutex_);
     at::Tensor& kernels = converted_[{data.device(), data.scalar_type()}];
     if (!kernels.defined()) {
@@ -107,7 +116,8 @@ at::Tensor MultiFrameSuperResolution::kernels_like(const at::Tensor& data) const
 }
 
 std::shared_ptr<const physics::PolyphaseSpectrum> MultiFrameSuperResolution::spectrum_like(
-    const at::Tensor& data) const {
+    const at::Tensor& data) const
+{
     const std::lock_guard lock(mutex_);
     auto& spectrum = spectra_[{data.device(), data.scalar_type()}];
     if (spectrum == nullptr) {
@@ -118,12 +128,14 @@ std::shared_ptr<const physics::PolyphaseSpectrum> MultiFrameSuperResolution::spe
     return spectrum;
 }
 
-Measurements MultiFrameSuperResolution::forward(const at::Tensor& x) const {
+Measurements MultiFrameSuperResolution::forward(const at::Tensor& x) const
+{
     check_image(x);
     return operators::superres_forward(x, kernels_like(x), factor_).unbind(0);
 }
 
-at::Tensor MultiFrameSuperResolution::adjoint(const Measurements& y) const {
+at::Tensor MultiFrameSuperResolution::adjoint(const Measurements& y) const
+{
     physics::check_count(y, measurement_count(), "MultiFrameSuperResolution");
     for (const at::Tensor& frame : y) {
         operators::check_real(frame, "MultiFrameSuperResolution");
@@ -135,7 +147,8 @@ at::Tensor MultiFrameSuperResolution::adjoint(const Measurements& y) const {
                                        image_size_[1]);
 }
 
-at::Tensor MultiFrameSuperResolution::normal(const at::Tensor& x) const {
+at::Tensor MultiFrameSuperResolution::normal(const at::Tensor& x) const
+{
     check_image(x);
     if (use_spectrum_) {
         return spectrum_like(x)->normal(x);
@@ -143,7 +156,8 @@ at::Tensor MultiFrameSuperResolution::normal(const at::Tensor& x) const {
     return operators::superres_normal(x, kernels_like(x), factor_);
 }
 
-double MultiFrameSuperResolution::norm_squared(const at::Tensor& like) const {
+double MultiFrameSuperResolution::norm_squared(const at::Tensor& like) const
+{
     const std::lock_guard lock(norm_mutex_);
     if (norm_squared_ < 0) {
         const at::NoGradGuard no_grad;

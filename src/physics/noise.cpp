@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <ATen/CPUGeneratorImpl.h>
-#include <ATen/ops/randn.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/randn.h>
 
 #include <iterscope/error.hpp>
 
@@ -12,7 +12,8 @@
 
 namespace iterscope {
 
-Measurements add_gaussian_noise(const Measurements& y, double sigma, std::uint64_t seed) {
+Measurements add_gaussian_noise(const Measurements& y, double sigma, std::uint64_t seed)
+{
     if (!(sigma >= 0) || !std::isfinite(sigma)) {
         throw ConfigError("the noise level is " + std::to_string(sigma) +
                           "; give a standard deviation of 0 or more.");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/fft_irfft2.h>
@@ -9,7 +10,6 @@
 #include <ATen/ops/linalg_eigvalsh.h>
 #include <ATen/ops/minimum.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/TensorOperators.h>
 
 #include "operators/superres_taps.hpp"
 
@@ -19,7 +19,8 @@ namespace {
 
 /// The matrices E^H E in double: [factor^2, factor^2, h, w / 2 + 1].
 at::Tensor product_matrices(const at::Tensor& kernels, std::array<std::int64_t, 2> image_size,
-                            std::int64_t factor) {
+                            std::int64_t factor)
+{
     const operators::TapTable taps = operators::forward_taps(kernels, factor);
     const std::int64_t height = image_size[0] / factor;
     const std::int64_t width = image_size[1] / factor;
@@ -51,9 +52,12 @@ PolyphaseSpectrum::PolyphaseSpectrum(const at::Tensor& kernels,
       products_(product_matrices(kernels, image_size, factor)
                     .to(like.device(),
                         like.scalar_type() == at::kFloat ? at::kComplexFloat : at::kComplexDouble)
-                    .contiguous()) {}
+                    .contiguous())
+{
+}
 
-at::Tensor PolyphaseSpectrum::normal(const at::Tensor& x) const {
+at::Tensor PolyphaseSpectrum::normal(const at::Tensor& x) const
+{
     const std::int64_t height = x.size(2) / factor_;
     const std::int64_t width = x.size(3) / factor_;
     const at::Tensor phases = x.reshape({x.size(0), x.size(1), height, factor_, width, factor_})
@@ -72,7 +76,8 @@ at::Tensor PolyphaseSpectrum::normal(const at::Tensor& x) const {
 
 double PolyphaseSpectrum::largest_eigenvalue(const at::Tensor& kernels,
                                              std::array<std::int64_t, 2> image_size,
-                                             std::int64_t factor) {
+                                             std::int64_t factor)
+{
     const std::int64_t phases = factor * factor;
     const at::Tensor matrices = product_matrices(kernels, image_size, factor)
                                     .permute({2, 3, 0, 1})

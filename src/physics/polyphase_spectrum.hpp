@@ -11,7 +11,7 @@ namespace iterscope::physics {
 /// every frame is a sum of products, so A^T A is one Hermitian factor^2 x factor^2 matrix a
 /// frequency. Needs a factor that divides the image.
 class PolyphaseSpectrum {
-  public:
+public:
     /// `kernels` [N, kh, kw]; computed in double, kept in the precision and on the device of
     /// `like`.
     PolyphaseSpectrum(const at::Tensor& kernels, std::array<std::int64_t, 2> image_size,
@@ -24,7 +24,7 @@ class PolyphaseSpectrum {
     static double largest_eigenvalue(const at::Tensor& kernels,
                                      std::array<std::int64_t, 2> image_size, std::int64_t factor);
 
-  private:
+private:
     std::int64_t factor_;
     /// [factor^2, factor^2, h, w / 2 + 1]
     at::Tensor products_;

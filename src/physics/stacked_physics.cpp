@@ -9,7 +9,8 @@
 namespace iterscope {
 
 StackedPhysics::StackedPhysics(std::vector<std::shared_ptr<const LinearPhysics>> operators)
-    : operators_(std::move(operators)) {
+    : operators_(std::move(operators))
+{
     if (operators_.empty()) {
         throw ConfigError("StackedPhysics was given no operator; give at least one.");
     }
@@ -21,7 +22,8 @@ StackedPhysics::StackedPhysics(std::vector<std::shared_ptr<const LinearPhysics>>
     }
 }
 
-Measurements StackedPhysics::forward(const at::Tensor& x) const {
+Measurements StackedPhysics::forward(const at::Tensor& x) const
+{
     Measurements all;
     all.reserve(static_cast<std::size_t>(measurement_count_));
     for (const auto& part : operators_) {
@@ -32,7 +34,8 @@ Measurements StackedPhysics::forward(const at::Tensor& x) const {
     return all;
 }
 
-at::Tensor StackedPhysics::adjoint(const Measurements& y) const {
+at::Tensor StackedPhysics::adjoint(const Measurements& y) const
+{
     physics::check_count(y, measurement_count_, "StackedPhysics");
     at::Tensor sum;
     auto next = y.begin();
@@ -45,7 +48,8 @@ at::Tensor StackedPhysics::adjoint(const Measurements& y) const {
     return sum;
 }
 
-at::Tensor StackedPhysics::normal(const at::Tensor& x) const {
+at::Tensor StackedPhysics::normal(const at::Tensor& x) const
+{
     at::Tensor sum;
     for (const auto& part : operators_) {
         const at::Tensor term = part->normal(x);

@@ -21,7 +21,8 @@ namespace {
 struct PyDenoiser : Denoiser {
     NB_TRAMPOLINE(Denoiser);
 
-    at::Tensor denoise(const at::Tensor& x, double sigma) override {
+    at::Tensor denoise(const at::Tensor& x, double sigma) override
+    {
         NB_OVERRIDE_PURE(denoise, x, sigma);
     }
     void reset() override { NB_OVERRIDE(reset); }
@@ -29,7 +30,8 @@ struct PyDenoiser : Denoiser {
 
 }  // namespace
 
-void bind_denoisers(nb::module_& module) {
+void bind_denoisers(nb::module_& module)
+{
     nb::class_<Denoiser, PyDenoiser> type(
         module, "Denoiser",
         "Removes noise of a given level from images [batch, channels, ...].\n\n"

@@ -35,7 +35,8 @@ struct PyLinearPhysics : LinearPhysics {
     std::int64_t measurement_count() const override { NB_OVERRIDE(measurement_count); }
     at::Tensor normal(const at::Tensor& x) const override { NB_OVERRIDE(normal, x); }
     double norm_squared(const at::Tensor& like) const override { NB_OVERRIDE(norm_squared, like); }
-    at::Tensor pseudo_inverse(const Measurements& y, const InverseOptions& options) const override {
+    at::Tensor pseudo_inverse(const Measurements& y, const InverseOptions& options) const override
+    {
         // An override in Python needs to take the measurements only.
         constexpr const char* k_name = "pseudo_inverse";
         const nb::detail::ticket ticket(nb_trampoline, k_name, nb::detail::str_hash(k_name), false);
@@ -46,7 +47,8 @@ struct PyLinearPhysics : LinearPhysics {
     }
 };
 
-std::array<double, 2> sigma_from(nb::handle sigma) {
+std::array<double, 2> sigma_from(nb::handle sigma)
+{
     double both = 0;
     std::array<double, 2> each{};
     if (nb::try_cast(sigma, both)) {
@@ -58,7 +60,8 @@ std::array<double, 2> sigma_from(nb::handle sigma) {
     throw nb::type_error("sigma must be a number, or two: along rows and along columns.");
 }
 
-std::array<std::int64_t, 2> image_size_from(nb::handle value) {
+std::array<std::int64_t, 2> image_size_from(nb::handle value)
+{
     const std::vector<std::int64_t> sizes = sizes_from(value, "image_size");
     if (sizes.size() == 1) {
         return {sizes[0], sizes[0]};
@@ -71,7 +74,8 @@ std::array<std::int64_t, 2> image_size_from(nb::handle value) {
 }
 
 at::Tensor kernels_from(const std::optional<at::Tensor>& kernels, std::optional<std::int64_t> count,
-                        std::int64_t size, nb::handle sigma) {
+                        std::int64_t size, nb::handle sigma)
+{
     if (!kernels) {
         return gaussian_kernels(count.value_or(1), size, sigma_from(sigma));
     }
@@ -84,7 +88,8 @@ at::Tensor kernels_from(const std::optional<at::Tensor>& kernels, std::optional<
     return kernels->dim() == 4 && kernels->size(1) == 1 ? kernels->squeeze(1) : *kernels;
 }
 
-void bind_linear_physics(nb::module_& module) {
+void bind_linear_physics(nb::module_& module)
+{
     nb::class_<LinearPhysics, PyLinearPhysics> type(
         module, "LinearPhysics",
         "A linear measurement operator A on images [batch, channels, ...].\n\n"
@@ -145,7 +150,8 @@ void bind_linear_physics(nb::module_& module) {
         "1/2 |A x - y|^2.");
 }
 
-void bind_super_resolution(nb::module_& module) {
+void bind_super_resolution(nb::module_& module)
+{
     nb::class_<MultiFrameSuperResolution, LinearPhysics>(
         module, "MultiFrameSuperResolution",
         "Low-resolution frames of one image: blurred by a kernel each (circular convolution) and\n"
@@ -176,7 +182,8 @@ void bind_super_resolution(nb::module_& module) {
 
 }  // namespace
 
-void bind_physics(nb::module_& module) {
+void bind_physics(nb::module_& module)
+{
     translate_tensor_errors();
     bind_linear_physics(module);
     bind_super_resolution(module);

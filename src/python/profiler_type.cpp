@@ -8,30 +8,16 @@
 #include <iterscope/torch/make_profiler.hpp>
 
 #include "bindings.hpp"
+#include "context_argument.hpp"
 #include "operator_rows.hpp"
+#include "profiler_object.hpp"
 #include "profiler_options.hpp"
-#include "shared_profiler.hpp"
 
 namespace iterscope::python {
 
 namespace {
 
-struct ProfilerObject {
-    PyObject_HEAD
-    std::shared_ptr<SharedProfiler> shared;
-    /// Region objects by name.
-    PyObject* regions;
-    /// (callable, arguments) that make an equal, not started profiler; for pickle.
-    PyObject* recipe;
-    PyObject* weak_references;
-    /// Metric names by ColumnId, made when first asked for.
-    std::vector<PyObject*> keys;
-};
-
 PyTypeObject* profiler_type = nullptr;
-
-ProfilerObject* as_profiler(PyObject* object) { return reinterpret_cast<ProfilerObject*>(object); }
-Profiler& profiler_of(PyObject* object) { return *as_profiler(object)->shared->profiler; }
 
 /// Runs `call` on the profiler and says what it had to say. False with a Python error set.
 template <class Call>
@@ -51,45 +37,6 @@ bool run(PyObject* object, Call call)
     return !shared.has_lines() || say_lines(shared);
 }
 
-std::optional<std::int64_t> rank_of(PyObject* context)
-{
-    if (context == nullptr || context == Py_None) {
-        return std::nullopt;
-    }
-    PyObject* rank = PyObject_GetAttrString(context, "rank");
-    PyObject* integer = rank == nullptr ? nullptr : PyNumber_Index(rank);
-    std::optional<std::int64_t> value;
-    if (integer != nullptr) {
-        value = PyLong_AsLongLong(integer);
-    }
-    Py_XDECREF(integer);
-    Py_XDECREF(rank);
-    if (PyErr_Occurred() != nullptr) {  // any object is a context; only a usable rank counts
-        PyErr_Clear();
-        return std::nullopt;
-    }
-    return value;
-}
-
-/// The only argument `ctx`, given by place or by name; null when it is not given. False with a
-/// Python error set.
-bool read_context(PyObject* const* arguments, Py_ssize_t count, PyObject* names, PyObject*& context)
-{
-    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
-    context = nullptr;
-    if (count + named == 0) {
-        return true;
-    }
-    const bool is_ctx = named == 0 || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0),
-                                                                       "ctx") == 0;
-    if (count + named > 1 || !is_ctx) {
-        PyErr_SetString(PyExc_TypeError, "the only argument is ctx");
-        return false;
-    }
-    context = arguments[0];
-    return true;
-}
-
 PyObject* find_region(PyObject* object, PyObject* name)
 {
     ProfilerObject* self = as_profiler(object);
@@ -98,8 +45,7 @@ PyObject* find_region(PyObject* object, PyObject* name)
         return known;
     }
     if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "a region name is a str, not %.200s",
-                     Py_TYPE(name)->tp_name);
+        PyErr_Format(PyExc_TypeError, "a region name is a str, not %.200s", Py_TYPE(name)->tp_name);
         return nullptr;
     }
     Py_ssize_t length = 0;
@@ -181,9 +127,8 @@ PyObject* profiler_exit(PyObject* object, PyObject* const* arguments, Py_ssize_t
     const bool failed = count > 0 && arguments[0] != Py_None;
     const std::string error =
         failed ? describe_exception(arguments[0], count > 1 ? arguments[1] : nullptr) : "";
-    const bool said = run(object, [&](Profiler& profiler) {
-        failed ? profiler.fail(error) : profiler.finalize();
-    });
+    const bool said = run(
+        object, [&](Profiler& profiler) { failed ? profiler.fail(error) : profiler.finalize(); });
     if (!said) {
         if (!failed) {
             return nullptr;
@@ -296,67 +241,6 @@ PyObject* profiler_reduce(PyObject* object, PyObject* /*unused*/)
     return Py_NewRef(as_profiler(object)->recipe);
 }
 
-PyObject* text_object(const std::string& text)
-{
-    return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-}
-
-PyObject* get_mode(PyObject* object, void* /*unused*/)
-{
-    const Mode mode = profiler_of(object).options().mode;
-    return mode == Mode::null ? Py_NewRef(Py_None) : text_object(std::string(to_string(mode)));
-}
-
-PyObject* get_name(PyObject* object, void* /*unused*/)
-{
-    return text_object(profiler_of(object).options().name);
-}
-
-PyObject* get_device(PyObject* object, void* /*unused*/)
-{
-    return text_object(profiler_of(object).options().device);
-}
-
-PyObject* get_run_name(PyObject* object, void* /*unused*/)
-{
-    return text_object(profiler_of(object).run_name());
-}
-
-PyObject* get_is_recording(PyObject* object, void* /*unused*/)
-{
-    return PyBool_FromLong(profiler_of(object).is_recording() ? 1 : 0);
-}
-
-PyObject* get_iteration(PyObject* object, void* /*unused*/)
-{
-    return PyLong_FromLongLong(profiler_of(object).iteration());
-}
-
-PyObject* get_files(PyObject* object, void* /*unused*/)
-{
-    PyObject* files = PyDict_New();
-    for (const auto& [kind, path] : profiler_of(object).files()) {
-        PyObject* text = files == nullptr ? nullptr : PyUnicode_DecodeFSDefault(path.c_str());
-        if (text == nullptr || PyDict_SetItemString(files, kind.c_str(), text) != 0) {
-            Py_XDECREF(text);
-            Py_XDECREF(files);
-            return nullptr;
-        }
-        Py_DECREF(text);
-    }
-    return files;
-}
-
-PyObject* profiler_repr(PyObject* object)
-{
-    const Options& options = profiler_of(object).options();
-    return PyUnicode_FromFormat(
-        "<iterscope.Profiler mode=%s name='%s' warmup=%lld active=%lld iteration=%lld>",
-        std::string(to_string(options.mode)).c_str(), options.name.c_str(),
-        static_cast<long long>(options.warmup), static_cast<long long>(options.active),
-        static_cast<long long>(profiler_of(object).iteration()));
-}
-
 PyObject* profiler_new(PyTypeObject* type, PyObject* arguments, PyObject* /*keywords*/)
 {
     PyObject* recipe = nullptr;
@@ -456,20 +340,9 @@ PyMethodDef profiler_methods[] = {
     {"__reduce__", profiler_reduce, METH_NOARGS, "A not started profiler with equal options."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef profiler_properties[] = {
-    {"mode", get_mode, nullptr, "None, 'custom', 'torch' or 'nvidia'.", nullptr},
-    {"name", get_name, nullptr, "The name that was given.", nullptr},
-    {"device", get_device, nullptr, "The device that was given.", nullptr},
-    {"run_name", get_run_name, nullptr, "Stem of the run's files; '' without files.", nullptr},
-    {"files", get_files, nullptr, "Kind and path of each file of the run.", nullptr},
-    {"is_recording", get_is_recording, nullptr, "Whether this iteration is recorded.", nullptr},
-    {"iteration", get_iteration, nullptr, "0-based index of the running iteration.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
-
-PyMemberDef profiler_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(ProfilerObject, weak_references), READONLY,
-     nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef profiler_members[] = {{"__weaklistoffset__", T_PYSSIZET,
+                                   offsetof(ProfilerObject, weak_references), READONLY, nullptr},
+                                  {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot profiler_slots[] = {
     {Py_tp_doc, const_cast<char*>("Records named regions of an iterative solver; made by "
@@ -494,15 +367,16 @@ bool add_profiler_types(PyObject* module)
     }
     profiler_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&profiler_spec));
     return profiler_type != nullptr &&
-           PyModule_AddObjectRef(module, "Profiler",
-                                 reinterpret_cast<PyObject*>(profiler_type)) == 0;
+           PyModule_AddObjectRef(module, "Profiler", reinterpret_cast<PyObject*>(profiler_type)) ==
+               0;
 }
 
 std::shared_ptr<Profiler> profiler_from(nanobind::handle object)
 {
     if (Py_TYPE(object.ptr()) != profiler_type) {
-        throw nanobind::type_error("profiler: an iterscope.Profiler is wanted; make one with "
-                                   "iterscope.create_profiler");
+        throw nanobind::type_error(
+            "profiler: an iterscope.Profiler is wanted; make one with "
+            "iterscope.create_profiler");
     }
     const std::shared_ptr<SharedProfiler>& shared = as_profiler(object.ptr())->shared;
     return {shared, shared->profiler.get()};

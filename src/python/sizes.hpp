@@ -9,7 +9,8 @@
 namespace iterscope::python {
 
 /// An int, or a sequence of ints, as sizes. Throws nanobind::type_error that names the argument.
-inline std::vector<std::int64_t> sizes_from(nanobind::handle value, const char* name) {
+inline std::vector<std::int64_t> sizes_from(nanobind::handle value, const char* name)
+{
     namespace nb = nanobind;
     const auto one = [name](nb::handle item) {
         std::int64_t number = 0;

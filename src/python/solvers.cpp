@@ -21,7 +21,8 @@ namespace iterscope::python {
 
 namespace {
 
-std::shared_ptr<Denoiser> denoiser_from(const nb::object& value) {
+std::shared_ptr<Denoiser> denoiser_from(const nb::object& value)
+{
     std::string name;
     if (nb::try_cast(value, name)) {
         return make_denoiser(name);
@@ -36,7 +37,8 @@ std::shared_ptr<Denoiser> denoiser_from(const nb::object& value) {
 }
 
 /// A torch.device or its name.
-std::optional<std::string> device_from(const nb::object& value) {
+std::optional<std::string> device_from(const nb::object& value)
+{
     if (value.is_none()) {
         return std::nullopt;
     }
@@ -53,7 +55,8 @@ void init_pnp(PnP* self, const nb::object& physics, const Measurements& measurem
               const std::optional<std::array<double, 2>>& value_range, const nb::object& device,
               const std::optional<std::string>& compile, const nb::object& /*slurm_nodes*/,
               const nb::object& /*slurm_ntasks_per_node*/, const nb::object& /*slurm_gres*/,
-              const nb::object& /*torchrun_nproc_per_node*/, const nb::object& /*name_prefix*/) {
+              const nb::object& /*torchrun_nproc_per_node*/, const nb::object& /*name_prefix*/)
+{
     std::shared_ptr<LinearPhysics> operators;
     if (physics.is_none() || !nb::try_cast(physics, operators)) {
         throw nb::type_error(
@@ -84,7 +87,8 @@ void init_pnp(PnP* self, const nb::object& physics, const Measurements& measurem
 
 }  // namespace
 
-void bind_solvers(nb::module_& module) {
+void bind_solvers(nb::module_& module)
+{
     nb::class_<PnP>(
         module, "PnP",
         "Plug-and-play proximal gradient descent. One step() is\n\n"

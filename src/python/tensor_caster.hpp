@@ -13,7 +13,8 @@ template <>
 struct type_caster<at::Tensor> {
     NB_TYPE_CASTER(at::Tensor, const_name("torch.Tensor"))
 
-    bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+    bool from_python(handle source, uint8_t, cleanup_list*) noexcept
+    {
         if (!THPVariable_Check(source.ptr())) {
             return false;
         }
@@ -21,7 +22,8 @@ struct type_caster<at::Tensor> {
         return true;
     }
 
-    static handle from_cpp(const at::Tensor& tensor, rv_policy, cleanup_list*) noexcept {
+    static handle from_cpp(const at::Tensor& tensor, rv_policy, cleanup_list*) noexcept
+    {
         return THPVariable_Wrap(tensor);
     }
 };
@@ -32,7 +34,8 @@ template <>
 struct type_caster<std::vector<at::Tensor>> {
     NB_TYPE_CASTER(std::vector<at::Tensor>, const_name("list[torch.Tensor]"))
 
-    bool from_python(handle source, uint8_t, cleanup_list*) noexcept {
+    bool from_python(handle source, uint8_t, cleanup_list*) noexcept
+    {
         value.clear();
         if (THPVariable_Check(source.ptr())) {
             value.push_back(THPVariable_Unpack(source.ptr()));
@@ -52,7 +55,8 @@ struct type_caster<std::vector<at::Tensor>> {
     }
 
     static handle from_cpp(const std::vector<at::Tensor>& tensors, rv_policy,
-                           cleanup_list*) noexcept {
+                           cleanup_list*) noexcept
+    {
         PyObject* list = PyList_New(static_cast<Py_ssize_t>(tensors.size()));
         for (std::size_t i = 0; list != nullptr && i < tensors.size(); ++i) {
             PyObject* item = THPVariable_Wrap(tensors[i]);

@@ -6,7 +6,8 @@ namespace nb = nanobind;
 
 namespace iterscope::python {
 
-void translate_tensor_errors() {
+void translate_tensor_errors()
+{
     nb::register_exception_translator([](const std::exception_ptr& exception, void* /*payload*/) {
         try {
             std::rethrow_exception(exception);

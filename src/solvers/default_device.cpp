@@ -1,5 +1,6 @@
 #include "solvers/default_device.hpp"
 
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
@@ -11,12 +12,19 @@ namespace iterscope {
 
 namespace {
 
-int device_count(c10::DeviceType type) {
+int device_count(c10::DeviceType type)
+{
+    // torch.compile and torch.export put a stand-in guard for CUDA, with one device, on machines
+    // that have none: only the hooks know.
+    if (type == c10::DeviceType::CUDA) {
+        return static_cast<int>(at::detail::getCUDAHooks().deviceCount());
+    }
     return c10::impl::hasDeviceGuardImpl(type) ? c10::impl::VirtualGuardImpl(type).deviceCount()
                                                : 0;
 }
 
-c10::Device parse(const std::string& text) {
+c10::Device parse(const std::string& text)
+{
     try {
         return c10::Device(text);
     } catch (const c10::Error& error) {
@@ -27,7 +35,8 @@ c10::Device parse(const std::string& text) {
 
 }  // namespace
 
-c10::Device solver_device(const std::optional<std::string>& asked, c10::Device fallback) {
+c10::Device solver_device(const std::optional<std::string>& asked, c10::Device fallback)
+{
     if (asked) {
         const c10::Device device = parse(*asked);
         const int count = device.is_cpu() ? 1 : device_count(device.type());

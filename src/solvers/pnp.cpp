@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
@@ -15,7 +16,6 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
-#include <ATen/TensorOperators.h>
 #include <c10/util/Exception.h>
 
 #include <iterscope/error.hpp>
@@ -30,7 +30,8 @@ namespace {
 
 constexpr std::int64_t k_all_finite = std::numeric_limits<std::int64_t>::max();
 
-std::shared_ptr<Profiler> profiler_or_none(std::shared_ptr<Profiler> profiler) {
+std::shared_ptr<Profiler> profiler_or_none(std::shared_ptr<Profiler> profiler)
+{
     if (profiler != nullptr) {
         return profiler;
     }
@@ -40,7 +41,8 @@ std::shared_ptr<Profiler> profiler_or_none(std::shared_ptr<Profiler> profiler) {
 }
 
 Measurements checked(const LinearPhysics* physics, const Denoiser* denoiser,
-                     Measurements measurements, const PnPOptions& options) {
+                     Measurements measurements, const PnPOptions& options)
+{
     check(options);
     if (physics == nullptr || denoiser == nullptr) {
         throw ConfigError("PnP was given no physics or no denoiser (it is null); give both.");
@@ -62,7 +64,8 @@ Measurements checked(const LinearPhysics* physics, const Denoiser* denoiser,
     return measurements;
 }
 
-void check_image_size(const std::vector<std::int64_t>& asked, const at::Tensor& image) {
+void check_image_size(const std::vector<std::int64_t>& asked, const at::Tensor& image)
+{
     if (asked.empty()) {
         return;
     }
@@ -91,9 +94,12 @@ PnP::PnP(std::shared_ptr<const LinearPhysics> physics, Measurements measurements
       options_(std::move(options)),
       gradient_(profiler_->region("gradient")),
       denoise_(profiler_->region("denoise")),
-      step_size_(options_.step_size) {}
+      step_size_(options_.step_size)
+{
+}
 
-void PnP::initialize() {
+void PnP::initialize()
+{
     const at::NoGradGuard no_grad;
     const at::Tensor back = physics_->adjoint(measurements_);
     check_image_size(options_.image_size, back);
@@ -121,7 +127,8 @@ void PnP::initialize() {
     watch(image_, -1);
 }
 
-void PnP::step() {
+void PnP::step()
+{
     if (!image_.defined()) {
         initialize();
     }
@@ -146,7 +153,8 @@ void PnP::step() {
     ++iteration_;
 }
 
-at::Tensor PnP::denoised(const at::Tensor& z) {
+at::Tensor PnP::denoised(const at::Tensor& z)
+{
     at::Tensor input = z;
     at::Tensor low;
     at::Tensor scale;
@@ -184,7 +192,8 @@ at::Tensor PnP::denoised(const at::Tensor& z) {
     return result;
 }
 
-void PnP::watch(const at::Tensor& image, std::int64_t iteration) {
+void PnP::watch(const at::Tensor& image, std::int64_t iteration)
+{
     if (nonfinite_iteration_) {
         return;
     }
@@ -204,7 +213,8 @@ void PnP::watch(const at::Tensor& image, std::int64_t iteration) {
     first_nonfinite_ = at::where(finite, first_nonfinite_, first_nonfinite_.clamp_max(iteration));
 }
 
-std::optional<std::int64_t> PnP::nonfinite_iteration() const {
+std::optional<std::int64_t> PnP::nonfinite_iteration() const
+{
     if (!nonfinite_iteration_ && first_nonfinite_.defined()) {
         const auto found = first_nonfinite_.item<std::int64_t>();
         if (found != k_all_finite) {
@@ -215,7 +225,8 @@ std::optional<std::int64_t> PnP::nonfinite_iteration() const {
     return nonfinite_iteration_;
 }
 
-void PnP::report_nonfinite() const {
+void PnP::report_nonfinite() const
+{
     if (*nonfinite_iteration_ < 0) {
         TORCH_WARN(
             "iterscope: PnP starts from an image with NaN or infinity; look at the "
@@ -227,7 +238,8 @@ void PnP::report_nonfinite() const {
     }
 }
 
-at::Tensor PnP::reconstruction() const {
+at::Tensor PnP::reconstruction() const
+{
     if (!image_.defined()) {
         throw UsageError("PnP has no image yet; call initialize() first.");
     }
@@ -235,7 +247,8 @@ at::Tensor PnP::reconstruction() const {
     return image_;
 }
 
-double PnP::step_size() const {
+double PnP::step_size() const
+{
     if (!step_size_) {
         throw UsageError(
             "PnP has no step size yet (it is found from the physics); call initialize() "

@@ -9,21 +9,24 @@ namespace iterscope {
 
 namespace {
 
-void require(bool holds, const std::string& name, const std::string& value, const char* rule) {
+void require(bool holds, const std::string& name, const std::string& value, const char* rule)
+{
     if (!holds) {
         throw ConfigError("PnP was given " + name + " = " + value + "; " + rule);
     }
 }
 
 void require_default(bool is_default, const std::string& name, const std::string& value,
-                     const char* why) {
+                     const char* why)
+{
     if (!is_default) {
         throw ConfigError("PnP was given " + name + " = " + value + " (" + why +
                           "); leave it at its default.");
     }
 }
 
-std::string text(const std::vector<std::int64_t>& values) {
+std::string text(const std::vector<std::int64_t>& values)
+{
     std::string joined = "[";
     for (const std::int64_t value : values) {
         joined += (joined.size() > 1 ? ", " : "") + std::to_string(value);
@@ -31,13 +34,15 @@ std::string text(const std::vector<std::int64_t>& values) {
     return joined + "]";
 }
 
-bool all_at_least(const std::vector<std::int64_t>& values, std::int64_t least) {
+bool all_at_least(const std::vector<std::int64_t>& values, std::int64_t least)
+{
     return std::ranges::all_of(values, [least](std::int64_t value) { return value >= least; });
 }
 
 }  // namespace
 
-InitMethod parse_init_method(const std::string& name) {
+InitMethod parse_init_method(const std::string& name)
+{
     if (name == "pseudo_inverse") {
         return InitMethod::pseudo_inverse;
     }
@@ -51,7 +56,8 @@ InitMethod parse_init_method(const std::string& name) {
                       "'; use 'pseudo_inverse', 'zeros' or 'adjoint'.");
 }
 
-NormStrategy parse_norm_strategy(const std::string& name) {
+NormStrategy parse_norm_strategy(const std::string& name)
+{
     if (name == "clip") {
         return NormStrategy::clip;
     }
@@ -61,7 +67,8 @@ NormStrategy parse_norm_strategy(const std::string& name) {
     throw ConfigError("unknown norm_strategy '" + name + "'; use 'clip' or 'dynamic'.");
 }
 
-void check(const PnPOptions& options) {
+void check(const PnPOptions& options)
+{
     const auto positive = [](double value) { return std::isfinite(value) && value > 0; };
     const auto not_negative = [](double value) { return std::isfinite(value) && value >= 0; };
     require(options.image_size.empty() ||

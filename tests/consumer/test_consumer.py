@@ -8,10 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASE = ROOT / "build" / "release"
@@ -22,7 +25,12 @@ WARMUP = 2
 def run(*command: object, cwd: Path, env: Mapping[str, str] | None = None) -> str:
     """Standard output of a command that must succeed."""
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, check=False
+        [str(part) for part in command],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -106,7 +114,9 @@ def test_torch_free_solver(prefix: Path, tmp_path: Path) -> None:
     assert longer["residual"] < first["residual"]
     assert longer["error"] < first["error"]
     # The second run of the same name has files of its own.
-    assert len(rows(tmp_path / "outputs" / "landweber-2_gpu_metrics.csv")) == 10 * ITERATIONS - WARMUP
+    assert (
+        len(rows(tmp_path / "outputs" / "landweber-2_gpu_metrics.csv")) == 10 * ITERATIONS - WARMUP
+    )
 
 
 def test_pnp_on_libtorch(pnp_program: Path, tmp_path: Path) -> None:
@@ -118,7 +128,12 @@ def test_pnp_on_libtorch(pnp_program: Path, tmp_path: Path) -> None:
 
 def test_bad_device_is_one_clear_line(pnp_program: Path, tmp_path: Path) -> None:
     done = subprocess.run(
-        [pnp_program, "toaster"], cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=False
+        [pnp_program, "toaster"],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1
     assert "toaster" in done.stderr

@@ -4,8 +4,9 @@ import json
 import subprocess
 import sys
 
-import iterscope
 import pytest
+
+import iterscope
 from iterscope.cli import main
 
 

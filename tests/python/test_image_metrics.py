@@ -3,10 +3,10 @@
 import math
 
 import pytest
+import torch
+
 from iterscope import ConfigError
 from iterscope.image_metrics import image_quality, mean_quality
-
-import torch
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -5,11 +5,11 @@ import socket
 
 import numpy as np
 import pytest
+import torch
 from imageio.v3 import imwrite
+
 from iterscope import ConfigError
 from iterscope.pictures import PHOTOGRAPHS, image_shape, load_picture
-
-import torch
 
 RANDOM = np.random.default_rng(0)
 

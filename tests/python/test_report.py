@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+
 from iterscope import IoError
 from iterscope.report import (
     find_runs,
@@ -316,8 +317,9 @@ def test_the_figure_is_drawn_for_any_run(tmp_path, rows):
 
 
 def test_the_bars_are_the_times(tmp_path, run):
-    from iterscope.report import figure as module
     from matplotlib.figure import Figure
+
+    from iterscope.report import figure as module
 
     canvas = Figure()
     axes = canvas.subplots()

@@ -6,7 +6,7 @@ namespace iterscope {
 
 /// Removes noise of a given level from images [batch, channels, ...].
 class Denoiser {
-  public:
+public:
     Denoiser() = default;
     virtual ~Denoiser() = default;
     Denoiser(const Denoiser&) = delete;

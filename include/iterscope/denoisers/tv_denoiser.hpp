@@ -31,7 +31,7 @@ struct TVOptions {
 /// With `warm_start` a second call differs from the first; reset() makes it a first one again.
 /// One call at a time: a second thread waits.
 class TVDenoiser : public Denoiser {
-  public:
+public:
     /// Throws ConfigError on options outside their range.
     explicit TVDenoiser(TVOptions options = {});
 
@@ -42,7 +42,7 @@ class TVDenoiser : public Denoiser {
     /// Inner iterations that each image [B] of the last call took (int64, on the CPU).
     at::Tensor iterations() const;
 
-  private:
+private:
     bool can_resume(const at::Tensor& x) const;
     void forget();
 

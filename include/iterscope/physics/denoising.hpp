@@ -6,7 +6,7 @@ namespace iterscope {
 
 /// The identity: measurements are the image itself, in 2-D, 3-D or any other shape.
 class Denoising : public LinearPhysics {
-  public:
+public:
     Measurements forward(const at::Tensor& x) const override;
     /// Throws ConfigError unless there is exactly one measurement.
     at::Tensor adjoint(const Measurements& y) const override;

@@ -25,7 +25,7 @@ struct InverseOptions {
 /// Derive from it and give forward() and adjoint(); the rest has defaults. All functions may be
 /// called from several threads at once.
 class LinearPhysics {
-  public:
+public:
     LinearPhysics() = default;
     virtual ~LinearPhysics() = default;
     LinearPhysics(const LinearPhysics&) = delete;

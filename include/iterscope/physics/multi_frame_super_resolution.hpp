@@ -25,7 +25,7 @@ class PolyphaseSpectrum;
 /// factor)]. Any size works; the fused normal operator and the exact norm need a factor that
 /// divides it.
 class MultiFrameSuperResolution : public LinearPhysics {
-  public:
+public:
     /// `image_size` is {H, W}; `kernels` [N, kh, kw], one a frame. Throws ConfigError.
     MultiFrameSuperResolution(std::array<std::int64_t, 2> image_size, const at::Tensor& kernels,
                               std::int64_t factor = 2);
@@ -44,7 +44,7 @@ class MultiFrameSuperResolution : public LinearPhysics {
     /// [N, kh, kw], float64 on the CPU.
     const at::Tensor& kernels() const noexcept { return kernels_; }
 
-  private:
+private:
     bool is_divisible() const noexcept;
     bool prefers_spectrum() const;
     void check_image(const at::Tensor& x) const;

@@ -11,7 +11,7 @@ namespace iterscope {
 /// Operators that look at the same image: their measurements, one after the other. The adjoint and
 /// the normal operator are sums over the operators, so a data fidelity is too.
 class StackedPhysics : public LinearPhysics {
-  public:
+public:
     /// Throws ConfigError on an empty list or a null operator.
     explicit StackedPhysics(std::vector<std::shared_ptr<const LinearPhysics>> operators);
 
@@ -22,11 +22,12 @@ class StackedPhysics : public LinearPhysics {
 
     std::int64_t measurement_count() const override { return measurement_count_; }
 
-    const std::vector<std::shared_ptr<const LinearPhysics>>& operators() const noexcept {
+    const std::vector<std::shared_ptr<const LinearPhysics>>& operators() const noexcept
+    {
         return operators_;
     }
 
-  private:
+private:
     std::vector<std::shared_ptr<const LinearPhysics>> operators_;
     std::int64_t measurement_count_ = 0;
 };

@@ -18,7 +18,7 @@ namespace iterscope {
 /// Whoever owns the loop owns the profiler: start_iterations() after initialize(), end_iteration()
 /// after every step().
 class PnP {
-  public:
+public:
     /// Moves the measurements to the solver's device; operators and denoisers of the user's own
     /// must work there. A null profiler measures nothing. Throws ConfigError on null or wrong
     /// arguments.
@@ -45,7 +45,7 @@ class PnP {
 
     const PnPOptions& options() const noexcept { return options_; }
 
-  private:
+private:
     at::Tensor first_image() const;
     at::Tensor denoised(const at::Tensor& z);
     void watch(const at::Tensor& image, std::int64_t iteration);

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include <ATen/Dispatch.h>
-#include <ATen/ops/empty.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
 
 #include "operators/tv.hpp"
 
@@ -19,7 +19,8 @@ struct Axis {
 };
 
 template <typename T>
-void difference_line(const T* from, T* to, Axis axis) {
+void difference_line(const T* from, T* to, Axis axis)
+{
     const std::int64_t last = (axis.length - 1) * axis.stride;
     for (std::int64_t j = 0; j < last; ++j) {
         to[j] = from[j + axis.stride] - from[j];
@@ -28,7 +29,8 @@ void difference_line(const T* from, T* to, Axis axis) {
 }
 
 template <typename T>
-void add_adjoint_line(const T* from, T* to, Axis axis) {
+void add_adjoint_line(const T* from, T* to, Axis axis)
+{
     const std::int64_t last = (axis.length - 1) * axis.stride;
     for (std::int64_t j = 0; j < last; ++j) {
         to[j] -= from[j];
@@ -40,7 +42,8 @@ void add_adjoint_line(const T* from, T* to, Axis axis) {
 
 /// Calls line(first element) for every line along the axis, in parallel.
 template <typename Line>
-void for_each_line(std::int64_t elements, Axis axis, const Line& line) {
+void for_each_line(std::int64_t elements, Axis axis, const Line& line)
+{
     const std::int64_t size = axis.length * axis.stride;
     at::parallel_for(0, elements / size, std::max<std::int64_t>(1, k_grain / size),
                      [&](std::int64_t begin, std::int64_t end) {
@@ -52,7 +55,8 @@ void for_each_line(std::int64_t elements, Axis axis, const Line& line) {
 
 }  // namespace
 
-at::Tensor finite_difference(const at::Tensor& x) {
+at::Tensor finite_difference(const at::Tensor& x)
+{
     check_difference_image(x);
     const at::Tensor image = x.contiguous();
     std::vector<std::int64_t> shape = x.sizes().vec();
@@ -73,7 +77,8 @@ at::Tensor finite_difference(const at::Tensor& x) {
     return u;
 }
 
-at::Tensor finite_difference_adjoint(const at::Tensor& u) {
+at::Tensor finite_difference_adjoint(const at::Tensor& u)
+{
     check_difference_field(u);
     const at::Tensor field = u.contiguous();
     at::Tensor x = at::empty(u.sizes().slice(1), u.options()).zero_();

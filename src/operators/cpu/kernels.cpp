@@ -7,7 +7,8 @@
 namespace iterscope::operators::cpu {
 
 template <typename T>
-const Kernels<T>* kernels_of(InstructionSet set) noexcept {
+const Kernels<T>* kernels_of(InstructionSet set) noexcept
+{
 #if defined(__x86_64__)
     if (set == InstructionSet::avx512) {
         const bool there = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
@@ -28,7 +29,8 @@ const Kernels<T>* kernels_of(InstructionSet set) noexcept {
 namespace {
 
 template <typename T>
-const Kernels<T>& best_kernels() {
+const Kernels<T>& best_kernels()
+{
     const std::string allowed = at::get_cpu_capability();
     if (allowed == "AVX512") {
         if (const Kernels<T>* found = kernels_of<T>(InstructionSet::avx512)) {
@@ -46,7 +48,8 @@ const Kernels<T>& best_kernels() {
 }  // namespace
 
 template <typename T>
-const Kernels<T>& kernels() {
+const Kernels<T>& kernels()
+{
     static const Kernels<T>& best = best_kernels<T>();
     return best;
 }

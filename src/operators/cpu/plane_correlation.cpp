@@ -8,13 +8,15 @@ namespace iterscope::operators::cpu {
 
 namespace {
 
-std::int64_t wrap(std::int64_t index, std::int64_t length) {
+std::int64_t wrap(std::int64_t index, std::int64_t length)
+{
     const std::int64_t rest = index % length;
     return rest < 0 ? rest + length : rest;
 }
 
 /// Rows a band: as many as keep its planes in half a megabyte, but enough bands for every thread.
-std::int64_t choose_band(std::int64_t rows, std::int64_t bytes_a_row) {
+std::int64_t choose_band(std::int64_t rows, std::int64_t bytes_a_row)
+{
     constexpr std::int64_t k_cache_bytes = 1 << 19;
     constexpr std::int64_t k_kernel_rows = 4;
     const std::int64_t fitting = k_cache_bytes / std::max<std::int64_t>(bytes_a_row, 1);
@@ -37,7 +39,8 @@ PlaneCorrelation<T>::PlaneCorrelation(const TapTable& taps, PlaneAxis rows, Plan
       planes_(sources * rows.factor * columns.factor),
       band_(0),
       plane_rows_(0),
-      plane_columns_(columns.outputs + taps.columns_before + taps.columns_after) {
+      plane_columns_(columns.outputs + taps.columns_before + taps.columns_after)
+{
     band_ =
         choose_band(rows.outputs, planes_ * plane_columns_ * static_cast<std::int64_t>(sizeof(T)));
     plane_rows_ = band_ + taps.rows_before + taps.rows_after;
@@ -53,12 +56,14 @@ PlaneCorrelation<T>::PlaneCorrelation(const TapTable& taps, PlaneAxis rows, Plan
 }
 
 template <typename T>
-std::int64_t PlaneCorrelation<T>::row_count(std::int64_t band) const noexcept {
+std::int64_t PlaneCorrelation<T>::row_count(std::int64_t band) const noexcept
+{
     return std::min(band_, rows_.outputs - first_row(band));
 }
 
 template <typename T>
-void PlaneCorrelation<T>::gather_row(const T* source, T* out, std::int64_t phase) const {
+void PlaneCorrelation<T>::gather_row(const T* source, T* out, std::int64_t phase) const
+{
     const std::int64_t factor = columns_.factor;
     const std::int64_t first = columns_.origin - columns_before_;
     // Samples of the source itself: those s with 0 <= s * factor + phase < length.
@@ -82,7 +87,8 @@ void PlaneCorrelation<T>::gather_row(const T* source, T* out, std::int64_t phase
 
 template <typename T>
 void PlaneCorrelation<T>::gather(const T* images, std::int64_t stride, std::int64_t band,
-                                 T* scratch) const {
+                                 T* scratch) const
+{
     const std::int64_t count = row_count(band) + plane_rows_ - band_;
     const std::int64_t first = rows_.origin + first_row(band) - rows_before_;
     for (std::int64_t plane = 0; plane < planes_; ++plane) {
@@ -103,7 +109,8 @@ void PlaneCorrelation<T>::gather(const T* images, std::int64_t stride, std::int6
 
 template <typename T>
 void PlaneCorrelation<T>::correlate(const T* scratch, std::int64_t output, std::int64_t band,
-                                    T* out, std::int64_t out_stride) const {
+                                    T* out, std::int64_t out_stride) const
+{
     const std::vector<T>& weights = weights_[static_cast<std::size_t>(output)];
     kernels_.correlate(scratch, plane_columns_, offsets_[static_cast<std::size_t>(output)].data(),
                        weights.data(), static_cast<std::ptrdiff_t>(weights.size()), out, out_stride,

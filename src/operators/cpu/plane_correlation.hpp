@@ -27,7 +27,7 @@ struct PlaneAxis {
 /// planes, with their border, are gathered into scratch memory that stays in the cache.
 template <typename T>
 class PlaneCorrelation {
-  public:
+public:
     /// `sources` images of rows.length x columns.length make factor^2 planes each.
     PlaneCorrelation(const TapTable& taps, PlaneAxis rows, PlaneAxis columns, std::int64_t sources);
 
@@ -36,7 +36,8 @@ class PlaneCorrelation {
     std::int64_t first_row(std::int64_t band) const noexcept { return band * band_; }
     std::int64_t row_count(std::int64_t band) const noexcept;
     /// Elements of scratch memory that gather() needs.
-    std::size_t scratch_size() const noexcept {
+    std::size_t scratch_size() const noexcept
+    {
         return static_cast<std::size_t>(planes_ * plane_rows_ * plane_columns_);
     }
 
@@ -46,7 +47,7 @@ class PlaneCorrelation {
     void correlate(const T* scratch, std::int64_t output, std::int64_t band, T* out,
                    std::int64_t out_stride) const;
 
-  private:
+private:
     void gather_row(const T* source, T* out, std::int64_t phase) const;
 
     const Kernels<T>& kernels_;

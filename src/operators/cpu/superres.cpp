@@ -3,9 +3,9 @@
 #include <memory>
 
 #include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/Parallel.h>
 
 #include "operators/cpu/plane_correlation.hpp"
 
@@ -13,19 +13,22 @@ namespace iterscope::operators::cpu {
 
 namespace {
 
-std::int64_t samples(std::int64_t size, std::int64_t factor) {
+std::int64_t samples(std::int64_t size, std::int64_t factor)
+{
     return (size + factor - 1) / factor;
 }
 
 template <typename T>
-std::unique_ptr<T[]> scratch_memory(std::size_t size) {
+std::unique_ptr<T[]> scratch_memory(std::size_t size)
+{
     return std::make_unique_for_overwrite<T[]>(size);
 }
 
 /// Frames of every image: the planes of one image, correlated into one band of each frame.
 template <typename T>
 void forward_kernel(const T* x, T* frames, std::int64_t images, const PlaneAxis& rows,
-                    const PlaneAxis& columns, const TapTable& taps) {
+                    const PlaneAxis& columns, const TapTable& taps)
+{
     const PlaneCorrelation<T> correlation(taps, rows, columns, 1);
     const std::int64_t size = rows.length * columns.length;
     const std::int64_t bands = correlation.bands();
@@ -51,7 +54,8 @@ void forward_kernel(const T* x, T* frames, std::int64_t images, const PlaneAxis&
 template <typename T>
 void phases_kernel(const T* in, std::int64_t sources, std::int64_t source_stride,
                    std::int64_t image_stride, T* out, std::int64_t images, std::int64_t factor,
-                   const PlaneAxis& rows, const PlaneAxis& columns, const TapTable& taps) {
+                   const PlaneAxis& rows, const PlaneAxis& columns, const TapTable& taps)
+{
     const PlaneCorrelation<T> correlation(taps, rows, columns, sources);
     const Kernels<T>& inner = kernels<T>();
     const std::int64_t bands = correlation.bands();
@@ -84,7 +88,8 @@ void phases_kernel(const T* in, std::int64_t sources, std::int64_t source_stride
 template <typename T>
 void fold_kernel(const T* extended, std::int64_t height, std::int64_t width,
                  std::int64_t row_origin, std::int64_t column_origin, T* out, std::int64_t images,
-                 std::int64_t out_height, std::int64_t out_width) {
+                 std::int64_t out_height, std::int64_t out_width)
+{
     const auto wrap = [](std::int64_t index, std::int64_t length) {
         const std::int64_t rest = index % length;
         return rest < 0 ? rest + length : rest;
@@ -106,7 +111,8 @@ void fold_kernel(const T* extended, std::int64_t height, std::int64_t width,
 
 }  // namespace
 
-at::Tensor superres_forward(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor) {
+at::Tensor superres_forward(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor)
+{
     check_superres_image(x, kernels, factor);
     const at::Tensor image = x.contiguous();
     const PlaneAxis rows{x.size(2), factor, true, 0, samples(x.size(2), factor)};
@@ -122,7 +128,8 @@ at::Tensor superres_forward(const at::Tensor& x, const at::Tensor& kernels, std:
 }
 
 at::Tensor superres_adjoint(const at::Tensor& frames, const at::Tensor& kernels,
-                            std::int64_t factor, std::int64_t height, std::int64_t width) {
+                            std::int64_t factor, std::int64_t height, std::int64_t width)
+{
     check_superres_frames(frames, kernels, factor, height, width);
     const at::Tensor source = frames.contiguous();
     const TapTable taps = adjoint_taps(kernels, factor);
@@ -166,7 +173,8 @@ at::Tensor superres_adjoint(const at::Tensor& frames, const at::Tensor& kernels,
 }
 
 at::Tensor superres_normal_fused(const at::Tensor& x, const at::Tensor& kernels,
-                                 std::int64_t factor) {
+                                 std::int64_t factor)
+{
     check_superres_image(x, kernels, factor);
     TORCH_CHECK_VALUE(x.size(2) % factor == 0 && x.size(3) % factor == 0,
                       "the fused normal operator needs a factor that divides ", x.size(2), " and ",
@@ -185,12 +193,14 @@ at::Tensor superres_normal_fused(const at::Tensor& x, const at::Tensor& kernels,
 }
 
 at::Tensor superres_normal_two_pass(const at::Tensor& x, const at::Tensor& kernels,
-                                    std::int64_t factor) {
+                                    std::int64_t factor)
+{
     return superres_adjoint(superres_forward(x, kernels, factor), kernels, factor, x.size(2),
                             x.size(3));
 }
 
-at::Tensor superres_normal(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor) {
+at::Tensor superres_normal(const at::Tensor& x, const at::Tensor& kernels, std::int64_t factor)
+{
     check_superres_image(x, kernels, factor);
     if (x.size(2) % factor != 0 || x.size(3) % factor != 0) {
         return superres_normal_two_pass(x, kernels, factor);

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/Parallel.h>
 
 #include "operators/cpu/tv_plane.hpp"
 
@@ -15,7 +15,8 @@ namespace {
 
 /// Steps until the image has settled; returns how many.
 template <typename T>
-std::int64_t settle(TvPlane<T>& plane, std::int64_t iterations, double tolerance) {
+std::int64_t settle(TvPlane<T>& plane, std::int64_t iterations, double tolerance)
+{
     for (std::int64_t i = 0; i < iterations; ++i) {
         const auto change = plane.step(tolerance > 0 && i > 1);
         if (tolerance > 0 && i > 1 &&
@@ -28,12 +29,10 @@ std::int64_t settle(TvPlane<T>& plane, std::int64_t iterations, double tolerance
 
 }  // namespace
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> tv_steps(const at::Tensor& image,
-                                                        const at::Tensor& primal,
-                                                        const at::Tensor& dual,
-                                                        const at::Tensor& threshold, double tau,
-                                                        double rho, std::int64_t iterations,
-                                                        double tolerance) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor> tv_steps(
+    const at::Tensor& image, const at::Tensor& primal, const at::Tensor& dual,
+    const at::Tensor& threshold, double tau, double rho, std::int64_t iterations, double tolerance)
+{
     check_tv(image, primal, dual, threshold, tau, rho, iterations, tolerance);
     const at::Tensor source = image.contiguous();
     const at::Tensor limits = threshold.contiguous();

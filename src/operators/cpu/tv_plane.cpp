@@ -12,7 +12,8 @@ namespace {
 /// Below this many elements a chunk, threads cost more than they bring.
 constexpr std::int64_t k_smallest_chunk = 1 << 14;
 
-std::int64_t chunk_count(const TvShape& shape) {
+std::int64_t chunk_count(const TvShape& shape)
+{
     const std::int64_t useful = shape.total_slices() * shape.slice_size() / k_smallest_chunk;
     const std::int64_t threads = at::in_parallel_region() ? 1 : at::get_num_threads();
     return std::clamp<std::int64_t>(std::min({threads, useful, shape.total_slices()}), 1, threads);
@@ -35,7 +36,8 @@ TvPlane<T>::TvPlane(TvShape shape, const T* image, T* primal, T* across, T* down
       sigma_(static_cast<T>(1 / static_cast<double>(tau) / (shape.has_rows ? 16 : 8))),
       threshold_(threshold),
       zeros_(static_cast<std::size_t>(shape.slice_size()), T(0)),
-      changes_(static_cast<std::size_t>(shape.total_slices())) {
+      changes_(static_cast<std::size_t>(shape.total_slices()))
+{
     const std::int64_t count = chunk_count(shape);
     for (std::int64_t c = 0; c < count; ++c) {
         Chunk& chunk = chunks_.emplace_back();
@@ -49,7 +51,8 @@ TvPlane<T>::TvPlane(TvShape shape, const T* image, T* primal, T* across, T* down
 }
 
 template <typename T>
-typename TvPlane<T>::Change TvPlane<T>::step(bool want_change) {
+typename TvPlane<T>::Change TvPlane<T>::step(bool want_change)
+{
     const auto count = static_cast<std::int64_t>(chunks_.size());
     if (count > 1) {
         at::parallel_for(0, count, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -74,7 +77,8 @@ typename TvPlane<T>::Change TvPlane<T>::step(bool want_change) {
 }
 
 template <typename T>
-void TvPlane<T>::set_aside(Chunk& chunk) {
+void TvPlane<T>::set_aside(Chunk& chunk)
+{
     const std::int64_t size = shape_.slice_size();
     if (!begins_channel(chunk.begin)) {
         std::copy_n(across_ + (chunk.begin - 1) * size, size, chunk.before.data());
@@ -87,7 +91,8 @@ void TvPlane<T>::set_aside(Chunk& chunk) {
 }
 
 template <typename T>
-void TvPlane<T>::run(Chunk& chunk, bool want_change) {
+void TvPlane<T>::run(Chunk& chunk, bool want_change)
+{
     const std::int64_t size = shape_.slice_size();
     for (std::int64_t slice = chunk.begin; slice < chunk.end; ++slice) {
         if (slice == chunk.begin || begins_channel(slice)) {
@@ -110,7 +115,8 @@ void TvPlane<T>::run(Chunk& chunk, bool want_change) {
 
 template <typename T>
 void TvPlane<T>::primal_slice(std::int64_t slice, const T* across_before, T* primal_out,
-                              T* extrapolated, bool want_change) {
+                              T* extrapolated, bool want_change)
+{
     // The difference over the far border is 0 whatever the image: its transpose ignores it.
     const bool last_slice = begins_channel(slice + 1);
     Change sum;
@@ -143,7 +149,8 @@ void TvPlane<T>::primal_slice(std::int64_t slice, const T* across_before, T* pri
 }
 
 template <typename T>
-void TvPlane<T>::dual_slice(std::int64_t slice, const T* here, const T* next) {
+void TvPlane<T>::dual_slice(std::int64_t slice, const T* here, const T* next)
+{
     for (std::int64_t r = 0; r < shape_.rows; ++r) {
         const std::int64_t at = slice * shape_.slice_size() + r * shape_.columns;
         const std::int64_t from = r * (shape_.columns + 1);

@@ -28,7 +28,7 @@ struct TvShape {
 /// neighbours' old values at its two ends, which are set aside before anything is changed.
 template <typename T>
 class TvPlane {
-  public:
+public:
     TvPlane(TvShape shape, const T* image, T* primal, T* across, T* down, T* along, T tau, T rho,
             T threshold);
 
@@ -39,7 +39,7 @@ class TvPlane {
     };
     Change step(bool want_change);
 
-  private:
+private:
     struct Chunk {
         std::int64_t begin;
         std::int64_t end;
