@@ -1,6 +1,9 @@
 #include "device_timeline.hpp"
 
+#include <algorithm>
 #include <map>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "device_timeline_communication.hpp"
@@ -34,8 +37,8 @@ public:
         for (const TimelineNodes::Asynchronous& work : nodes_.asynchronous) {
             const std::int64_t duration = work.event->end_ns - work.event->start_ns;
             if (duration >= 0) {
-                sums_[{work.place, work.event->name}].full += {
-                    .count = 1, .cpu_ns = duration, .self_cpu_ns = duration};
+                sums_[{work.place, work.event->name}].full +=
+                    {.count = 1, .cpu_ns = duration, .self_cpu_ns = duration};
             }
         }
         write_rows(table);
@@ -55,6 +58,8 @@ private:
     void place_device_work();
     std::int32_t launching_node(const DeviceLaunch& launch) const;
     void add_device_work(const DeviceActivity& activity, std::int32_t node);
+    std::pair<OperatorStats, OperatorStats> merge_twin(const TimelineNode& node,
+                                                       const OperatorStats& own) const;
     void sum_nodes();
     void add_row(PlaceId place, std::string_view name, const OperatorStats& stats)
     {
@@ -131,8 +136,7 @@ void TableFiller::add_device_work(const DeviceActivity& activity, std::int32_t n
     if (node == k_no_node) {
         return;  // launched outside everything that is recorded
     }
-    const std::int64_t duration =
-        std::max<std::int64_t>(0, activity.end_ns - activity.start_ns);
+    const std::int64_t duration = std::max<std::int64_t>(0, activity.end_ns - activity.start_ns);
     const PlaceId place = nodes_[node].place;
     nodes_.tree.for_each_region(place, false, [&](RegionId region) {
         device_intervals_[region].push_back({activity.start_ns, activity.end_ns});
@@ -150,6 +154,27 @@ void TableFiller::add_device_work(const DeviceActivity& activity, std::int32_t n
     }
 }
 
+/// The call as a whole, and what of it is left for a row that already has its only child, if that
+/// has the same name: it is the same call to PyTorch's tables.
+std::pair<OperatorStats, OperatorStats> TableFiller::merge_twin(const TimelineNode& node,
+                                                                const OperatorStats& own) const
+{
+    if (node.twin == k_no_node || node.children != 1) {
+        return {own, own};
+    }
+    const OperatorStats& twin = nodes_[node.twin].whole;
+    OperatorStats whole = own;
+    whole.self_cpu_ns += twin.self_cpu_ns;
+    whole.self_device_ns += twin.self_device_ns;
+    whole.self_memory_bytes += twin.self_memory_bytes;
+    OperatorStats rest = own;
+    rest.count = 0;
+    rest.cpu_ns -= twin.cpu_ns;
+    rest.device_ns -= twin.device_ns;
+    rest.memory_bytes -= twin.memory_bytes;
+    return {whole, rest};
+}
+
 void TableFiller::sum_nodes()
 {
     // From the inside out: a node comes after the one around it.
@@ -164,32 +189,15 @@ void TableFiller::sum_nodes()
         }
         const HostEvent& event = *node.event;
         const std::int64_t duration = event.end_ns - event.start_ns;
-        const std::int64_t memory = node.memory_bytes + node.child_memory_bytes;
         const OperatorStats own{.count = 1,
                                 .cpu_ns = duration,
                                 .self_cpu_ns = duration - node.child_ns,
                                 .device_ns = node.device_ns,
                                 .self_device_ns = node.self_device_ns,
-                                .memory_bytes = memory,
+                                .memory_bytes = node.memory_bytes + node.child_memory_bytes,
                                 .self_memory_bytes = node.memory_bytes};
-        OperatorStats whole = own;
-        OperatorStats rest = own;
-        if (node.twin != k_no_node && node.children == 1) {
-            // An only child of the same name is the same call to PyTorch's tables.
-            TimelineNode& twin = nodes_[node.twin];
-            const std::int64_t twin_ns = twin.event->end_ns - twin.event->start_ns;
-            const std::int64_t twin_memory = twin.memory_bytes + twin.child_memory_bytes;
-            whole.self_cpu_ns += twin.whole_self_ns;
-            whole.self_device_ns += twin.whole_self_device_ns;
-            whole.self_memory_bytes += twin.whole_self_memory_bytes;
-            rest.count = 0;
-            rest.cpu_ns -= twin_ns;
-            rest.device_ns -= twin.device_ns;
-            rest.memory_bytes -= twin_memory;
-        }
-        node.whole_self_ns = whole.self_cpu_ns;
-        node.whole_self_device_ns = whole.self_device_ns;
-        node.whole_self_memory_bytes = whole.self_memory_bytes;
+        const auto [whole, rest] = merge_twin(node, own);
+        node.whole = whole;
         Sum& sum = sums_[{node.place, event.name}];
         sum.full += rest;
         if (node.is(Kind::operation) && !node.under_operator) {
@@ -200,7 +208,7 @@ void TableFiller::sum_nodes()
         }
         ++outer->children;
         outer->child_ns += duration;
-        outer->child_memory_bytes += memory;
+        outer->child_memory_bytes += own.memory_bytes;
         if (node.is(Kind::operation) && outer->is(Kind::operation) &&
             outer->event->name == event.name) {
             outer->twin = static_cast<std::int32_t>(i);
@@ -220,9 +228,8 @@ void TableFiller::write_rows(OperatorTable& table) const
             rows[{nodes_.tree.region(place), name}].full += sum.full;
         }
         if (sum.direct.count > 0) {
-            nodes_.tree.for_each_region(place, true, [&](RegionId region) {
-                rows[{region, name}].direct += sum.direct;
-            });
+            nodes_.tree.for_each_region(
+                place, true, [&](RegionId region) { rows[{region, name}].direct += sum.direct; });
         }
     }
     for (const auto& [key, sum] : rows) {

@@ -43,6 +43,11 @@ struct HostEvent {
     MarkId mark = 0;
     /// Of an allocation; negative when memory is freed.
     std::int64_t bytes = 0;
+    /// What a backend of torch.distributed calls the collective that this is ("all_reduce"); empty
+    /// for anything else.
+    std::string_view collective = {};
+    /// The collective is carried out by a kernel, whose time is its time.
+    bool runs_as_kernel = false;
 };
 
 /// The call of the host that put work on a device.

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <map>
-
-#include "collective_name.hpp"
+#include <string>
+#include <unordered_map>
 
 namespace iterscope {
 
 namespace {
-
-constexpr std::string_view k_nccl = "nccl:";
 
 /// NCCL and RCCL name their kernels like this, and nothing else is called so on a device.
 bool is_collective_kernel(const DeviceActivity& activity)
@@ -30,21 +28,20 @@ TimelineCommunication::TimelineCommunication(const DeviceTimeline& timeline,
     }
     for (const TimelineNodes::Asynchronous& work : nodes.asynchronous) {
         const HostEvent& event = *work.event;
-        const auto name = collective_name(event.name);
-        const bool takes_kernel_time = event.name.starts_with(k_nccl);
-        if (!name || (event.end_ns < event.start_ns && !takes_kernel_time)) {
+        const bool has_ended = event.end_ns >= event.start_ns;
+        if (event.collective.empty() || (!has_ended && !event.runs_as_kernel)) {
             continue;
         }
         const auto group = groups.find(event.record);
-        Issued issued{{k_no_region, *name, group == groups.end() ? "" : *group->second,
-                       event.start_ns, 0},
+        Issued issued{{k_no_region, std::string(event.collective),
+                       group == groups.end() ? "" : *group->second, event.start_ns, 0},
                       work.place,
                       event.thread,
                       event.start_ns,
                       work.root,
-                      takes_kernel_time,
+                      event.runs_as_kernel,
                       {}};
-        if (!takes_kernel_time) {
+        if (!event.runs_as_kernel) {
             issued.intervals.push_back({event.start_ns, event.end_ns});
         }
         issued_.push_back(std::move(issued));
@@ -57,7 +54,7 @@ TimelineCommunication::Issued* TimelineCommunication::find(const DeviceLaunch& l
 {
     Issued* last = nullptr;
     for (Issued& issued : issued_) {
-        if (issued.takes_kernel_time && issued.thread == launch.thread && issued.root == root &&
+        if (issued.runs_as_kernel && issued.thread == launch.thread && issued.root == root &&
             (root != k_no_node || issued.start_ns <= launch.start_ns)) {
             if (last != nullptr && issued.start_ns > launch.start_ns) {
                 break;

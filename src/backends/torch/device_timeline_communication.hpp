@@ -27,7 +27,7 @@ private:
         std::int64_t thread;
         std::int64_t start_ns;
         std::int32_t root;
-        bool takes_kernel_time;
+        bool runs_as_kernel;
         std::vector<Interval> intervals;
     };
 

@@ -53,8 +53,7 @@ void TimelineNodes::add_thread(const std::vector<const HostEvent*>& events)
             if (!open.empty() && !(*this)[open.back()].is(Kind::mark)) {
                 (*this)[open.back()].memory_bytes += event->bytes;
             } else {
-                const PlaceId place =
-                    open.empty() ? origin.place : (*this)[open.back()].place;
+                const PlaceId place = open.empty() ? origin.place : (*this)[open.back()].place;
                 loose_allocations.push_back({place, event->bytes});
             }
             continue;

@@ -31,10 +31,8 @@ struct TimelineNode {
     std::int64_t self_device_ns = 0;
     /// A child of the same name.
     std::int32_t twin = k_no_node;
-    /// With those of the child that counts as the same call.
-    std::int64_t whole_self_ns = 0;
-    std::int64_t whole_self_device_ns = 0;
-    std::int64_t whole_self_memory_bytes = 0;
+    /// With what a child that counts as the same call did itself.
+    OperatorStats whole = {};
 
     bool is(HostEvent::Kind kind) const { return event->kind == kind; }
 };
