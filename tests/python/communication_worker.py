@@ -17,10 +17,10 @@ import warnings
 from datetime import timedelta
 from pathlib import Path
 
-import iterscope
-
 import torch
 import torch.distributed as dist
+
+import iterscope
 
 SCENARIOS = {}
 RANK = int(os.environ.get("RANK", "0"))
@@ -192,6 +192,19 @@ def ddp():
             with run.region("forward"):
                 loss = model(torch.ones(4, 10)).sum()
             with run.region("my step"):
+                loss.backward()
+            run.end_iteration()
+    return run.seen()
+
+
+@scenario
+def ddp_often():
+    """DDP waits for a future that Gloo completes before the event of the collective ends."""
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(10, 10, bias=False))
+    with Run("ddp_often") as run:
+        for _ in range(200):
+            loss = model(torch.ones(4, 10)).sum()
+            with run.region("backward"):
                 loss.backward()
             run.end_iteration()
     return run.seen()

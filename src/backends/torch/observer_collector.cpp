@@ -179,11 +179,22 @@ void ObserverCollector::stop() noexcept
 
 void ObserverCollector::end_iteration(OperatorTable& table)
 {
+    wait_for_collectives();
     stop();
     table.clear();
     table.is_partial = is_partial_;
     collect_sums(table);
     collect_communication(table);
+}
+
+void ObserverCollector::wait_for_collectives()
+{
+    // Gloo completes a future before it ends the event: who waited for the future (DDP does) is
+    // here first. What is really in flight is waited for in vain; each time halves our patience,
+    // so that a solver that keeps collectives in flight pays twice the first one in all.
+    if (is_on_ && !session_->wait_for_collectives(patience_)) {
+        patience_ /= 2;
+    }
 }
 
 void ObserverCollector::collect_sums(OperatorTable& table)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -40,6 +41,7 @@ private:
     void push_memory_state();
     bool pop_memory_state() noexcept;
     void stop() noexcept;
+    void wait_for_collectives();
     void collect_sums(OperatorTable& table);
     void collect_communication(OperatorTable& table);
 
@@ -48,6 +50,7 @@ private:
     OperatorSums sums_;
     RegionTree tree_;
     std::int64_t iteration_ = 0;
+    std::chrono::microseconds patience_{20'000};
 
     bool is_on_ = false;
     bool is_partial_ = false;

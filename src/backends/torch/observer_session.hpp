@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -70,17 +73,32 @@ public:
         collectives_.push_back(std::move(collective));
         return collectives_.size() - 1;
     }
+    /// Ends it and calls `add_operator()`, so that both are in the same iteration or neither is.
     /// False if the iteration that issued it is over.
-    bool end_collective(std::size_t index, std::int64_t iteration, std::int64_t end_ns)
+    template <class AddOperator>
+    bool end_collective(std::size_t index, std::int64_t iteration, std::int64_t end_ns,
+                        AddOperator add_operator)
     {
-        const std::lock_guard lock(mutex_);
-        if (iteration != this->iteration() || index >= collectives_.size()) {
-            return false;
+        {
+            const std::lock_guard lock(mutex_);
+            if (iteration != this->iteration() || index >= collectives_.size()) {
+                return false;
+            }
+            OpenCollective& open = collectives_[index];
+            open.collective.duration_ns = end_ns - open.start_ns;
+            open.is_done = true;
+            add_operator();
         }
-        OpenCollective& open = collectives_[index];
-        open.collective.duration_ns = end_ns - open.start_ns;
-        open.is_done = true;
+        collective_ended_.notify_one();
         return true;
+    }
+    /// Waits until no collective is open, `patience` at the most. False if one still is.
+    bool wait_for_collectives(std::chrono::microseconds patience)
+    {
+        std::unique_lock lock(mutex_);
+        return collective_ended_.wait_for(lock, patience, [this] {
+            return std::ranges::all_of(collectives_, &OpenCollective::is_done);
+        });
     }
     std::vector<OpenCollective> take_collectives()
     {
@@ -92,6 +110,7 @@ private:
     std::atomic<std::int64_t> iteration_{k_no_iteration};
     std::atomic<std::int64_t> late_{0};
     std::mutex mutex_;
+    std::condition_variable collective_ended_;
     std::vector<std::shared_ptr<WorkerSums>> workers_;
     std::vector<OpenCollective> collectives_;
 };

@@ -53,22 +53,24 @@ struct AsyncContext final : at::ObserverContext {
 void end_async(const at::RecordFunction& function, AsyncContext& context)
 {
     const std::int64_t end_ns = now_ns();
-    if (context.is_collective &&
-        !context.session->end_collective(context.collective, context.iteration, end_ns)) {
-        context.session->count_late();
-        return;
-    }
-    const std::lock_guard lock(context.sums->mutex);
-    if (context.iteration != context.session->iteration()) {
-        if (!context.is_collective) {
-            context.session->count_late();
+    const auto add_operator = [&] {
+        const std::lock_guard lock(context.sums->mutex);
+        if (context.iteration != context.session->iteration()) {
+            return false;
         }
-        return;
+        OperatorStats& stats = context.sums->sums.touch(context.place, function.name()).full;
+        ++stats.count;
+        stats.cpu_ns += end_ns - context.start_ns;
+        stats.self_cpu_ns += end_ns - context.start_ns;
+        return true;
+    };
+    const bool is_in_time = context.is_collective
+                                ? context.session->end_collective(
+                                      context.collective, context.iteration, end_ns, add_operator)
+                                : add_operator();
+    if (!is_in_time) {
+        context.session->count_late();
     }
-    OperatorStats& stats = context.sums->sums.touch(context.place, function.name()).full;
-    ++stats.count;
-    stats.cpu_ns += end_ns - context.start_ns;
-    stats.self_cpu_ns += end_ns - context.start_ns;
 }
 
 std::unique_ptr<at::ObserverContext> on_start(const at::RecordFunction& function)
