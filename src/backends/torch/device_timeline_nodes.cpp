@@ -94,6 +94,9 @@ void TimelineNodes::add_node(const HostEvent& event, std::vector<std::int32_t>& 
 
 void TimelineNodes::enter(const HostEvent& event, TimelineNode& node)
 {
+    if (event.mark >= marks_.size()) {
+        return;  // of nobody that is known here
+    }
     const RegionId region = timeline_.marks[event.mark];
     if (region != k_no_region) {
         node.place = tree.enter(node.place, region, node.under_operator);
