@@ -9,6 +9,7 @@
 #include <iterscope/error.hpp>
 
 #include "intervals.hpp"
+#include "observer_memory.hpp"
 #include "observer_thread.hpp"
 
 namespace iterscope {
@@ -16,34 +17,6 @@ namespace iterscope {
 namespace {
 
 namespace profiler = ::torch::profiler::impl;
-
-/// PyTorch's allocators report to whatever stands in this slot. They cast it to the profiler's
-/// base class, so it has to be one.
-class MemoryState final : public profiler::ProfilerStateBase {
-public:
-    explicit MemoryState(c10::Device device)
-        : ProfilerStateBase(profiler::ProfilerConfig(profiler::ProfilerState::CPU, false, true)),
-          device_(device)
-    {
-    }
-
-    profiler::ActiveProfilerType profilerType() override
-    {
-        return profiler::ActiveProfilerType::LEGACY;
-    }
-    void reportMemoryUsage(void* /*pointer*/, std::int64_t bytes, std::size_t /*allocated*/,
-                           std::size_t /*reserved*/, c10::Device device) override
-    {
-        const bool is_ours = device.type() == device_.type() &&
-                             (!device_.has_index() || device.index() == device_.index());
-        if (is_ours) {
-            ObserverThread::current().add_memory(bytes);
-        }
-    }
-
-private:
-    c10::Device device_;
-};
 
 bool is_profiled()
 {
@@ -63,6 +36,7 @@ ObserverCollector::~ObserverCollector() { close(); }
 
 void ObserverCollector::open()
 {
+    ObserverLeftovers::of_this_thread().sweep();
     if (ObserverThread::current().is_recording()) {
         throw UsageError(
             "another profiler already records operators on this thread (each event has one "
@@ -78,17 +52,19 @@ void ObserverCollector::open()
 void ObserverCollector::begin_iteration(std::int64_t iteration)
 {
     stop();
+    ObserverLeftovers::of_this_thread().sweep();
     iteration_ = iteration;
     is_partial_ = false;
     entered_.clear();
-    if (is_profiled() || ObserverThread::current().is_recording()) {
+    ObserverThread& thread = ObserverThread::current();
+    if (is_profiled() || thread.is_recording()) {
         is_partial_ = true;  // one that began after open(): it keeps its data, we wait
         return;
     }
     session_->set_iteration(iteration);
-    ObserverThread& thread = ObserverThread::current();
     thread.record_into(&sums_, session_);
-    push_memory_state();
+    memory_ = std::make_shared<ObserverMemory>(device_);
+    entries_.push_back(DebugEntry::push(c10::DebugInfoKind::PROFILER_STATE, memory_));
     push_place(0);
     callback_ = at::addThreadLocalCallback(ObserverThread::callback());
     is_on_ = true;
@@ -102,8 +78,8 @@ void ObserverCollector::enter(RegionId region)
     if (!is_on_) {
         return;
     }
-    ObserverThread& thread = ObserverThread::current();
-    push_place(tree_.enter(pushed_.back().place, region, thread.is_under_operator()));
+    const bool is_under_operator = ObserverThread::current().is_under_operator();
+    push_place(tree_.enter(places_.back(), region, is_under_operator));
 }
 
 void ObserverCollector::leave(RegionId region) noexcept
@@ -111,7 +87,7 @@ void ObserverCollector::leave(RegionId region) noexcept
     if (!is_on_) {
         return;
     }
-    const bool is_innermost = pushed_.size() > 1 && tree_.region(pushed_.back().place) == region;
+    const bool is_innermost = places_.size() > 1 && tree_.region(places_.back()) == region;
     if (!is_innermost || !pop_place()) {
         stop();
         is_partial_ = true;
@@ -120,39 +96,20 @@ void ObserverCollector::leave(RegionId region) noexcept
 
 void ObserverCollector::push_place(PlaceId place)
 {
-    c10::ThreadLocalDebugInfo::_push(k_place_kind,
-                                     std::make_shared<PlaceInfo>(session_, place, iteration_));
-    pushed_.push_back({place, c10::ThreadLocalDebugInfo::current().get()});
+    entries_.push_back(
+        DebugEntry::push(k_place_kind, std::make_shared<PlaceInfo>(session_, place, iteration_)));
+    places_.push_back(place);
     ObserverThread::current().push_region(place, iteration_);
 }
 
 bool ObserverCollector::pop_place() noexcept
 {
-    const Pushed top = pushed_.back();
-    pushed_.pop_back();
-    const bool is_balanced = ObserverThread::current().pop_region();
-    if (c10::ThreadLocalDebugInfo::current().get() != top.info) {
+    if (!entries_.back().pop()) {
         return false;
     }
-    c10::ThreadLocalDebugInfo::_pop(k_place_kind);
-    return is_balanced;
-}
-
-void ObserverCollector::push_memory_state()
-{
-    c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE,
-                                     std::make_shared<MemoryState>(device_));
-    memory_info_ = c10::ThreadLocalDebugInfo::current().get();
-}
-
-bool ObserverCollector::pop_memory_state() noexcept
-{
-    const c10::ThreadLocalDebugInfo* expected = std::exchange(memory_info_, nullptr);
-    if (c10::ThreadLocalDebugInfo::current().get() != expected) {
-        return false;
-    }
-    c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
-    return true;
+    entries_.pop_back();
+    places_.pop_back();
+    return ObserverThread::current().pop_region();
 }
 
 void ObserverCollector::stop() noexcept
@@ -162,18 +119,16 @@ void ObserverCollector::stop() noexcept
     }
     is_on_ = false;
     session_->set_iteration(ObserverSession::k_no_iteration);
-    at::removeCallback(callback_);
-    // Down to the first piece that is not ours any more: what lies below it stays with whoever
-    // moved it.
-    bool is_ours = true;
-    while (!pushed_.empty() && is_ours) {
-        is_ours = pop_place();
+    memory_->switch_off();
+    memory_.reset();
+    auto& leftovers = ObserverLeftovers::of_this_thread();
+    leftovers.remove_callback(callback_);
+    while (!entries_.empty() && entries_.back().pop()) {
+        entries_.pop_back();
     }
-    pushed_.clear();
-    if (!is_ours || !pop_memory_state()) {
-        is_partial_ = true;
-    }
-    memory_info_ = nullptr;
+    is_partial_ |= !entries_.empty();
+    leftovers.add(std::exchange(entries_, {}));
+    places_.clear();
     ObserverThread::current().stop_recording();
 }
 

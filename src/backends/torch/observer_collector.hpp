@@ -6,11 +6,14 @@
 
 #include <c10/core/Device.h>
 
+#include "observer_leftovers.hpp"
 #include "observer_session.hpp"
 #include "operator_collector.hpp"
 #include "region_tree.hpp"
 
 namespace iterscope {
+
+class ObserverMemory;
 
 /// Aggregates operators in place, in callbacks of at::RecordFunction: no event is stored. For
 /// devices whose work is done when an operator returns.
@@ -31,15 +34,8 @@ public:
     std::int64_t late_events() const noexcept override { return session_->late(); }
 
 private:
-    struct Pushed {
-        PlaceId place;
-        const c10::ThreadLocalDebugInfo* info;
-    };
-
     void push_place(PlaceId place);
     bool pop_place() noexcept;
-    void push_memory_state();
-    bool pop_memory_state() noexcept;
     void stop() noexcept;
     void wait_for_collectives();
     void collect_sums(OperatorTable& table);
@@ -55,8 +51,11 @@ private:
     bool is_on_ = false;
     bool is_partial_ = false;
     std::uint64_t callback_ = 0;
-    const c10::ThreadLocalDebugInfo* memory_info_ = nullptr;
-    std::vector<Pushed> pushed_;
+    std::shared_ptr<ObserverMemory> memory_;
+    /// What stands on the thread's stack of debug information: memory_, then one for each place.
+    std::vector<DebugEntry> entries_;
+    /// The iteration and the open regions, outermost first.
+    std::vector<PlaceId> places_;
     /// Regions entered in this iteration, each once.
     std::vector<RegionId> entered_;
 };

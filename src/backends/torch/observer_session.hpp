@@ -12,8 +12,8 @@
 
 #include <c10/util/ThreadLocalDebugInfo.h>
 
-#include "operator_sums.hpp"
 #include <iterscope/operator_table.hpp>
+#include "operator_sums.hpp"
 
 namespace iterscope {
 

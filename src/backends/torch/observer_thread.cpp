@@ -127,8 +127,8 @@ void ObserverThread::stop_recording()
 
 bool ObserverThread::is_under_operator() const noexcept
 {
-    return !frames_.empty() && (frames_.back().kind == ObservedFrame::Kind::operation ||
-                                frames_.back().under_operator);
+    return !frames_.empty() &&
+           (frames_.back().kind == ObservedFrame::Kind::operation || frames_.back().under_operator);
 }
 
 void ObserverThread::push_region(PlaceId place, std::int64_t iteration)
@@ -265,9 +265,14 @@ std::unique_ptr<at::ObserverContext> ObserverThread::begin_scope(const at::Recor
         auto context = std::make_unique<AnnotationContext>();
         context->thread = this;
         context->annotation = next_annotation_++;
-        ObservedFrame frame{ObservedFrame::Kind::annotation, is_under_operator(), false, place, 0,
+        ObservedFrame frame{ObservedFrame::Kind::annotation,
+                            is_under_operator(),
+                            false,
+                            place,
+                            0,
                             iteration,
-                            now_ns(), ""};
+                            now_ns(),
+                            ""};
         frame.annotation = context->annotation;
         frames_.push_back(frame);
         return context;
@@ -327,8 +332,8 @@ void ObserverThread::add_memory(std::int64_t bytes)
         return;
     }
     const auto [place, iteration] = origin();
-    const ObservedFrame outside{ObservedFrame::Kind::operation, false, false, place, 0, iteration,
-                                0, k_memory_row};
+    const ObservedFrame outside{
+        ObservedFrame::Kind::operation, false, false, place, 0, iteration, 0, k_memory_row};
     const OperatorStats stats{.count = 1, .memory_bytes = bytes, .self_memory_bytes = bytes};
     add(outside, k_memory_row, stats, false);
     add(outside, k_memory_row, stats, true);
