@@ -629,7 +629,6 @@ TEST_F(ObserverCollectorTest, MemoryIsFlatOverIterationsAndNames)
             for (int n = 0; n < 10; ++n) {
                 operate("operator " + std::to_string((10 * i + n) % names));
             }
-            const Annotation annotation("annotation " + std::to_string(i));
             at::empty({16});
         });
         ASSERT_FALSE(table.is_partial);
@@ -637,6 +636,25 @@ TEST_F(ObserverCollectorTest, MemoryIsFlatOverIterationsAndNames)
             const std::string name = "operator " + std::to_string((10 * i + n) % names);
             ASSERT_EQ(stats_of(table.full, k_a, name).count, 1);
         }
+    }
+    EXPECT_TRUE(k_is_sanitized || resident_bytes() - before < 4 << 20);
+}
+
+TEST_F(ObserverCollectorTest, MemoryIsFlatOverLabelsThatNeverComeAgain)
+{
+    std::int64_t before = 0;
+    for (int i = 0; i < 60'000; ++i) {
+        if (i == 30'000) {
+            before = resident_bytes();
+        }
+        const std::string label = "iteration " + std::to_string(i);
+        const OperatorTable table = record([&] {
+            const Scope region(*collector, k_a);
+            const Annotation annotation(label);
+            operate("x");
+        });
+        ASSERT_EQ(counts_of(table.full), (Counts{{{k_a, label}, 1}, {{k_a, "x"}, 1}}));
+        ASSERT_EQ(counts_of(table.direct), (Counts{{{k_a, "x"}, 1}}));
     }
     EXPECT_TRUE(k_is_sanitized || resident_bytes() - before < 4 << 20);
 }

@@ -18,6 +18,9 @@ namespace {
 
 namespace profiler = ::torch::profiler::impl;
 
+/// More names than any program has operators: labels with a number in them, new ones for ever.
+constexpr std::size_t k_most_rows = 16'384;
+
 bool is_profiled()
 {
     return profiler::profilerType() != profiler::ActiveProfilerType::NONE ||
@@ -136,10 +139,25 @@ void ObserverCollector::end_iteration(OperatorTable& table)
 {
     wait_for_collectives();
     stop();
-    table.clear();
+    // Not cleared: rows are overwritten where they stand.
     table.is_partial = is_partial_;
-    collect_sums(table);
+    const auto take = [this](OperatorSums::Entry& entry) { add_to_rows(entry); };
+    sums_.drain(take);
+    session_->drain_workers(take);
+    direct_rows_.move_to(table.direct);
+    full_rows_.move_to(table.full);
     collect_communication(table);
+    if (direct_rows_.size() + full_rows_.size() > k_most_rows) {
+        forget_names();
+    }
+}
+
+void ObserverCollector::forget_names()
+{
+    sums_ = OperatorSums();
+    session_->forget_names();
+    direct_rows_ = ObserverRows();
+    full_rows_ = ObserverRows();
 }
 
 void ObserverCollector::wait_for_collectives()
@@ -152,36 +170,34 @@ void ObserverCollector::wait_for_collectives()
     }
 }
 
-void ObserverCollector::collect_sums(OperatorTable& table)
+void ObserverCollector::add_to_rows(OperatorSums::Entry& entry)
 {
-    // By (region, name): a region is reached through several places, an operator on threads.
-    std::map<std::pair<RegionId, std::string>, OperatorStats> direct;
-    std::map<std::pair<RegionId, std::string>, OperatorStats> full;
-    const auto take = [&](const OperatorSums::Entry& entry) {
-        if (entry.place == 0) {
-            return;  // outside every region
-        }
-        if (entry.full != OperatorStats{}) {
-            full[{tree_.region(entry.place), entry.name}] += entry.full;
-        }
-        if (entry.direct.count > 0) {
-            tree_.for_each_region(entry.place, true, [&](RegionId region) {
-                direct[{region, entry.name}] += entry.direct;
-            });
-        }
-    };
-    sums_.drain(take);
-    session_->drain_workers(take);
-    for (const auto& [key, stats] : direct) {
-        table.direct.push_back({key.first, key.second, stats});
+    if (entry.place == 0) {
+        return;  // outside every region
     }
-    for (const auto& [key, stats] : full) {
-        table.full.push_back({key.first, key.second, stats});
+    // Several entries share a row: a region is reached through several places, an operator on
+    // threads. The first number is that of the full table, the others are those of the direct one.
+    if (entry.rows.empty()) {
+        entry.rows.push_back(full_rows_.row(tree_.region(entry.place), entry.name));
+        tree_.for_each_region(entry.place, true, [&](RegionId region) {
+            entry.rows.push_back(direct_rows_.row(region, entry.name));
+        });
+    }
+    if (entry.full != OperatorStats{}) {
+        full_rows_.add(entry.rows.front(), entry.full);
+    }
+    if (entry.direct.count > 0) {
+        for (auto row = entry.rows.begin() + 1; row != entry.rows.end(); ++row) {
+            direct_rows_.add(*row, entry.direct);
+        }
     }
 }
 
 void ObserverCollector::collect_communication(OperatorTable& table)
 {
+    table.regions.clear();
+    table.collectives.clear();
+    table.communication_inside_ns = 0;
     std::map<RegionId, std::vector<Interval>> by_region;
     std::map<RegionId, std::vector<Interval>> by_outermost;
     std::vector<Interval> outside;
@@ -200,7 +216,9 @@ void ObserverCollector::collect_communication(OperatorTable& table)
         table.collectives.push_back(std::move(open.collective));
     }
     for (const RegionId region : entered_) {
-        table.regions.push_back({region, 0, covered_ns(by_region[region])});
+        const auto found = by_region.find(region);
+        table.regions.push_back(
+            {region, 0, found == by_region.end() ? 0 : covered_ns(found->second)});
     }
     for (auto& [region, intervals] : by_outermost) {
         table.communication_inside_ns += covered_ns(intervals);

@@ -7,6 +7,7 @@
 #include <c10/core/Device.h>
 
 #include "observer_leftovers.hpp"
+#include "observer_rows.hpp"
 #include "observer_session.hpp"
 #include "operator_collector.hpp"
 #include "region_tree.hpp"
@@ -38,13 +39,16 @@ private:
     bool pop_place() noexcept;
     void stop() noexcept;
     void wait_for_collectives();
-    void collect_sums(OperatorTable& table);
+    void add_to_rows(OperatorSums::Entry& entry);
+    void forget_names();
     void collect_communication(OperatorTable& table);
 
     c10::Device device_;
     std::shared_ptr<ObserverSession> session_;
     OperatorSums sums_;
     RegionTree tree_;
+    ObserverRows direct_rows_;
+    ObserverRows full_rows_;
     std::int64_t iteration_ = 0;
     std::chrono::microseconds patience_{20'000};
 

@@ -66,6 +66,16 @@ public:
         std::erase_if(workers_, [](const auto& worker) { return worker.use_count() == 1; });
     }
 
+    /// After a drain, so that nothing is lost but what ended since, which is late anyway.
+    void forget_names()
+    {
+        const std::lock_guard lock(mutex_);
+        for (const std::shared_ptr<WorkerSums>& worker : workers_) {
+            const std::lock_guard worker_lock(worker->mutex);
+            worker->sums = OperatorSums();
+        }
+    }
+
     /// Notes that a collective was issued; returns its place in the order of issue.
     std::size_t begin_collective(OpenCollective collective)
     {

@@ -216,10 +216,7 @@ void ObserverThread::close(const ObservedFrame& frame, const char* name, std::in
         rest.memory_bytes -= frame.twin_memory_bytes;
     }
     const bool is_operation = frame.kind == ObservedFrame::Kind::operation;
-    add(frame, name, rest, false);
-    if (is_operation && !frame.under_operator) {
-        add(frame, name, whole, true);
-    }
+    add(frame, name, rest, is_operation && !frame.under_operator ? &whole : nullptr);
     if (frames_.empty() || frames_.back().kind == ObservedFrame::Kind::region) {
         return;
     }
@@ -237,14 +234,17 @@ void ObserverThread::close(const ObservedFrame& frame, const char* name, std::in
 }
 
 void ObserverThread::add(const ObservedFrame& frame, const char* name, const OperatorStats& stats,
-                         bool is_direct)
+                         const OperatorStats* direct)
 {
     if (frame.iteration == k_nowhere) {
         return;
     }
     const auto add_to = [&](OperatorSums& sums) {
         OperatorSums::Entry& entry = sums.touch(frame.place, name);
-        (is_direct ? entry.direct : entry.full) += stats;
+        entry.full += stats;
+        if (direct != nullptr) {
+            entry.direct += *direct;
+        }
     };
     if (own_sums_ != nullptr) {
         add_to(*own_sums_);
@@ -253,7 +253,7 @@ void ObserverThread::add(const ObservedFrame& frame, const char* name, const Ope
     const std::lock_guard lock(worker_->mutex);
     if (frame.iteration == session_->iteration()) {
         add_to(worker_->sums);
-    } else if (!is_direct) {
+    } else {
         session_->count_late();
     }
 }
@@ -335,8 +335,7 @@ void ObserverThread::add_memory(std::int64_t bytes)
     const ObservedFrame outside{
         ObservedFrame::Kind::operation, false, false, place, 0, iteration, 0, k_memory_row};
     const OperatorStats stats{.count = 1, .memory_bytes = bytes, .self_memory_bytes = bytes};
-    add(outside, k_memory_row, stats, false);
-    add(outside, k_memory_row, stats, true);
+    add(outside, k_memory_row, stats, &stats);
 }
 
 }  // namespace iterscope

@@ -72,8 +72,9 @@ private:
 
     Origin origin();
     bool attach(const std::shared_ptr<ObserverSession>& session);
+    /// `direct` is null where no region called it itself.
     void add(const ObservedFrame& frame, const char* name, const OperatorStats& stats,
-             bool is_direct);
+             const OperatorStats* direct);
     std::optional<ObservedFrame> take_annotation(std::uint64_t annotation);
     void close(const ObservedFrame& frame, const char* name, std::int64_t end_ns);
 

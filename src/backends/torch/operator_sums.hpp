@@ -21,6 +21,8 @@ public:
         std::string name;
         OperatorStats full;
         OperatorStats direct;
+        /// Where the two sums go, found by the first who drains; empty before.
+        std::vector<std::uint32_t> rows = {};
         bool is_touched = false;
     };
 
@@ -45,12 +47,13 @@ public:
         return entry;
     }
 
-    /// Hands every touched entry to `take` and forgets its sums.
+    /// Hands every touched entry to `take` and forgets its sums. `take` may keep numbers in the
+    /// entry's `rows`, if it is always the same one that drains.
     template <class Take>
     void drain(Take take)
     {
         for (Entry* entry : touched_) {
-            take(static_cast<const Entry&>(*entry));
+            take(*entry);
             entry->full = {};
             entry->direct = {};
             entry->is_touched = false;
