@@ -13,6 +13,8 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <array>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -251,6 +253,59 @@ TEST(KinetoCollector, AgreesAboutExceptions)
         const Scope scope(collector, k_b);
         at::add(x, x);
     });
+}
+
+TEST(KinetoCollector, AgreesAboutAsynchronousWork)
+{
+    const at::Tensor x = image();
+    const auto asynchronous = [](const char* name) {
+        auto function = std::make_unique<at::RecordFunction>(at::RecordScope::USER_SCOPE);
+        function->_setAsync();
+        function->before(name);
+        return function;
+    };
+    // As torch.distributed does it: the end brings the state of the thread that began.
+    const auto end_elsewhere = [](at::RecordFunction& function) {
+        const at::ThreadLocalState state;
+        std::thread([&] {
+            const at::ThreadLocalStateGuard guard(state);
+            function.end();
+        }).join();
+    };
+    const Work work = [&](OperatorCollector& collector) {
+        const auto outside = asynchronous("gloo:barrier");
+        std::unique_ptr<at::RecordFunction> reduce;
+        std::unique_ptr<at::RecordFunction> other;
+        {
+            const Scope scope(collector, k_a);
+            reduce = asynchronous("gloo:all_reduce");
+            other = asynchronous("no collective");
+            at::add(x, x);
+            const Scope inner(collector, k_b);
+            const auto nested = asynchronous("gloo:broadcast");
+            end_elsewhere(*nested);
+        }
+        end_elsewhere(*reduce);
+        end_elsewhere(*other);
+        end_elsewhere(*outside);
+    };
+    expect_equal(work);
+    ObserverCollector observer(c10::kCPU);
+    KinetoCollector kineto(c10::kCPU);
+    const OperatorTable expected = collect(observer, work);
+    const OperatorTable got = collect(kineto, work);
+    ASSERT_EQ(got.collectives.size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(got.collectives[i].name, expected.collectives[i].name);
+        EXPECT_EQ(got.collectives[i].region, expected.collectives[i].region);
+        EXPECT_GT(got.collectives[i].duration_ns, 0);
+        // Both are times since 1970.
+        EXPECT_LT(
+            std::abs(got.collectives[i].start_unix_ns - expected.collectives[i].start_unix_ns),
+            60'000'000'000);
+    }
+    EXPECT_EQ(got.communication_outside_ns, got.collectives[0].duration_ns);
+    EXPECT_GE(got.communication_inside_ns, got.collectives[2].duration_ns);
 }
 
 TEST(KinetoCollector, TimesAreThoseOfTheObserver)

@@ -1,15 +1,19 @@
 #include <gtest/gtest.h>
 
+#include <ATen/ThreadLocalState.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/rand.h>
+#include <ATen/record_function.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include <iterscope/error.hpp>
 
@@ -192,6 +196,84 @@ TEST(KinetoNeighbours, TheTwoCollectorsSeeEachOther)
     observer.begin_iteration(0);
     EXPECT_THROW(kineto.open(), UsageError);
     observer.close();
+    EXPECT_TRUE(nothing_is_on());
+}
+
+/// Kineto has freed the events of an iteration that is over; what ends later must not touch them.
+/// (They are overwritten with freed memory's bytes under MALLOC_PERTURB_, and a touch crashes.)
+TEST(KinetoNeighbours, WorkMayOutliveItsIteration)
+{
+    KinetoCollector collector(c10::kCPU);
+    collector.open();
+    OperatorTable table;
+    for (int i = 0; i < 100; ++i) {
+        collector.begin_iteration(i);
+        collector.enter(k_a);
+        std::vector<std::unique_ptr<at::RecordFunction>> running;
+        for (const at::RecordScope scope :
+             {at::RecordScope::USER_SCOPE, at::RecordScope::FUNCTION}) {
+            for (const bool is_asynchronous : {true, false}) {
+                running.push_back(std::make_unique<at::RecordFunction>(scope));
+                if (is_asynchronous) {
+                    running.back()->_setAsync();
+                }
+                running.back()->before("running");
+            }
+        }
+        const at::ThreadLocalState state;
+        collector.leave(k_a);
+        collector.end_iteration(table);
+        if (i % 2 == 0) {
+            collector.begin_iteration(i);  // another recording is on when they end
+        }
+        std::thread([&] {
+            const at::ThreadLocalStateGuard guard(state);
+            running[0].reset();
+            running[2].reset();
+            work();
+        }).join();
+        running.clear();
+        work();
+        if (i % 2 == 0) {
+            collector.end_iteration(table);
+            EXPECT_FALSE(table.is_partial);
+        }
+    }
+    EXPECT_GE(collector.late_events(), 100 * 5);
+    EXPECT_EQ(iterate(collector, table), 1);
+    collector.close();
+    EXPECT_TRUE(nothing_is_on());
+}
+
+TEST(KinetoNeighbours, ThreadsMayWorkWhileIterationsEnd)
+{
+    KinetoCollector collector(c10::kCPU);
+    collector.open();
+    OperatorTable table;
+    std::atomic<bool> is_over{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 60; ++i) {
+        collector.begin_iteration(i);
+        collector.enter(k_a);
+        if (i < 3) {
+            threads.emplace_back([state = at::ThreadLocalState(), &is_over] {
+                const at::ThreadLocalStateGuard guard(state);
+                while (!is_over) {
+                    at::RecordFunction function(at::RecordScope::FUNCTION);
+                    function.before("worker");
+                }
+            });
+        }
+        work();
+        collector.leave(k_a);
+        collector.end_iteration(table);
+        EXPECT_FALSE(table.is_partial);
+    }
+    is_over = true;
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    collector.close();
     EXPECT_TRUE(nothing_is_on());
 }
 

@@ -106,6 +106,7 @@ bool KinetoCollector::start() noexcept
             activities.insert(*accelerator);
         }
         const profiler::ProfilerConfig config = configuration();
+        first_callback_ = at::addThreadLocalCallback(KinetoSession::first_callback());
         QuietKineto quiet;
         autograd::prepareProfiler(
             config, activities,
@@ -115,8 +116,10 @@ bool KinetoCollector::start() noexcept
                                  {at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE,
                                   at::RecordScope::BACKWARD_FUNCTION});
     } catch (const std::exception&) {
+        at::removeCallback(first_callback_);
         return false;
     }
+    last_callback_ = at::addThreadLocalCallback(KinetoSession::last_callback());
     place_ = c10::ThreadLocalDebugInfo::current();
     state_ = profiler::ProfilerStateBase::getTLS();
     return true;
@@ -132,8 +135,7 @@ void KinetoCollector::begin_iteration(std::int64_t iteration)
         return;
     }
     is_on_ = true;
-    session_->set_cycle(++cycle_);
-    callback_ = at::addThreadLocalCallback(KinetoSession::callback());
+    session_->begin_cycle(++cycle_);
     push_mark(k_no_region, mark_prefix() + "i" + std::to_string(iteration));
 }
 
@@ -211,11 +213,12 @@ std::unique_ptr<KinetoCollector::Result> KinetoCollector::stop() noexcept
         return nullptr;
     }
     is_on_ = false;
-    session_->set_cycle(KinetoSession::k_no_cycle);
-    at::removeCallback(callback_);
     while (!functions_.empty()) {
         functions_.pop_back();
     }
+    session_->end_cycle();
+    at::removeCallback(first_callback_);
+    at::removeCallback(last_callback_);
     while (!open_.empty() && c10::ThreadLocalDebugInfo::current() == open_.back().place) {
         c10::ThreadLocalDebugInfo::_pop(k_mark_kind);
         open_.pop_back();

@@ -70,7 +70,8 @@ private:
 
     bool is_on_ = false;
     bool is_partial_ = false;
-    std::uint64_t callback_ = 0;
+    std::uint64_t first_callback_ = 0;
+    std::uint64_t last_callback_ = 0;
     /// Where PyTorch's state of our recording is on that stack, and the state itself.
     Place place_;
     ::torch::profiler::impl::ProfilerStateBase* state_ = nullptr;

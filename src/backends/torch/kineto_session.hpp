@@ -17,28 +17,35 @@ namespace iterscope {
 
 /// What Kineto's events do not say: for which opened region another thread works, and whose group
 /// a collective is. Owned by the collector and by all work that may still run when it is gone.
+///
+/// It also keeps work that outlives a recording away from Kineto, which has freed the events that
+/// such work would still write to: two callbacks of ours run before and after Kineto's, at each
+/// begin and end, and between them Kineto finds no recording when the cycle is over.
 class KinetoSession {
 public:
     static constexpr std::int64_t k_no_cycle = -1;
 
-    /// The stretch that is recorded now.
-    std::int64_t cycle() const noexcept { return cycle_.load(std::memory_order_acquire); }
-    void set_cycle(std::int64_t cycle) noexcept { cycle_.store(cycle, std::memory_order_release); }
+    /// Begins a stretch of recording; cycles have numbers of their own.
+    void begin_cycle(std::int64_t cycle) noexcept { cycle_.store(cycle); }
+    /// When it returns, no other thread is inside Kineto, and none gets there any more.
+    void end_cycle() noexcept;
 
+    /// False if the cycle is over. Otherwise it does not end before `leave`.
+    bool try_enter(std::int64_t cycle) noexcept;
+    void leave() noexcept { inside_.fetch_sub(1); }
+    bool is_over(std::int64_t cycle) const noexcept { return cycle_.load() != cycle; }
+
+    /// Work that began or ended after its stretch.
     void count_late(std::int64_t count) noexcept
     {
         late_.fetch_add(count, std::memory_order_relaxed);
     }
     std::int64_t late() const noexcept { return late_.load(std::memory_order_relaxed); }
 
-    void note(std::int64_t cycle, RecordNote note)
+    void note(RecordNote note)
     {
         const std::lock_guard lock(mutex_);
-        if (cycle == this->cycle()) {
-            notes_.push_back(std::move(note));
-        } else {
-            count_late(1);
-        }
+        notes_.push_back(std::move(note));
     }
     std::vector<RecordNote> take_notes()
     {
@@ -46,12 +53,14 @@ public:
         return std::exchange(notes_, {});
     }
 
-    /// Writes the notes. Register it as a thread-local callback: PyTorch's thread state then
-    /// carries it to the threads that work for this one.
-    static at::RecordFunctionCallback callback();
+    /// To be registered as thread-local callbacks before and after Kineto's: PyTorch's thread
+    /// state then carries them, with Kineto's, to the threads that work for this one.
+    static at::RecordFunctionCallback first_callback();
+    static at::RecordFunctionCallback last_callback();
 
 private:
     std::atomic<std::int64_t> cycle_{k_no_cycle};
+    std::atomic<std::int64_t> inside_{0};
     std::atomic<std::int64_t> late_{0};
     std::mutex mutex_;
     std::vector<RecordNote> notes_;
@@ -74,6 +83,7 @@ struct MarkInfo final : c10::DebugInfoBase {
 };
 
 inline constexpr std::string_view k_mark_kind_name = "ITERSCOPE_MARK";
-inline constexpr c10::DebugInfoKind k_mark_kind{&k_mark_kind_name};
+// Not constexpr: sanitizers make the check of the pointer one of the run time.
+inline const c10::DebugInfoKind k_mark_kind{&k_mark_kind_name};
 
 }  // namespace iterscope
