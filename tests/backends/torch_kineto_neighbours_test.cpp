@@ -252,15 +252,14 @@ TEST(KinetoNeighbours, ThreadsMayWorkWhileIterationsEnd)
     OperatorTable table;
     std::atomic<bool> is_over{false};
     std::vector<std::thread> threads;
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 200; ++i) {
         collector.begin_iteration(i);
         collector.enter(k_a);
-        if (i < 3) {
+        if (i < 2) {
             threads.emplace_back([state = at::ThreadLocalState(), &is_over] {
                 const at::ThreadLocalStateGuard guard(state);
                 while (!is_over) {
-                    at::RecordFunction function(at::RecordScope::FUNCTION);
-                    function.before("worker");
+                    work();
                 }
             });
         }
@@ -312,7 +311,9 @@ TEST(KinetoNeighbours, AThousandIterationsLeaveNothingBehind)
             before = resident_kib();
         }
     }
-    EXPECT_LT(resident_kib() - before, 2048);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_LT(resident_kib() - before, 2048);  // sanitizers keep what is freed
+#endif
     collector.close();
     EXPECT_TRUE(nothing_is_on());
 }

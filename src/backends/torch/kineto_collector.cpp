@@ -120,8 +120,13 @@ bool KinetoCollector::start() noexcept
         return false;
     }
     last_callback_ = at::addThreadLocalCallback(KinetoSession::last_callback());
-    place_ = c10::ThreadLocalDebugInfo::current();
-    state_ = profiler::ProfilerStateBase::getTLS();
+    recording_ = std::make_shared<KinetoCycle>(
+        KinetoCycle{session_, ++cycle_, at::RecordFunction::currentThreadId(),
+                    c10::ThreadLocalDebugInfo::_peek(c10::DebugInfoKind::PROFILER_STATE)});
+    places_ = {c10::ThreadLocalDebugInfo::current()};
+    c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE,
+                                     make_memory_gate(recording_));
+    places_.push_back(c10::ThreadLocalDebugInfo::current());
     return true;
 }
 
@@ -135,7 +140,7 @@ void KinetoCollector::begin_iteration(std::int64_t iteration)
         return;
     }
     is_on_ = true;
-    session_->begin_cycle(++cycle_);
+    session_->begin_cycle(cycle_);
     push_mark(k_no_region, mark_prefix() + "i" + std::to_string(iteration));
 }
 
@@ -186,8 +191,7 @@ void KinetoCollector::push_mark(RegionId region, const std::string& name)
 {
     const auto mark = static_cast<MarkId>(marks_.size());
     marks_.push_back(region);
-    c10::ThreadLocalDebugInfo::_push(k_mark_kind,
-                                     std::make_shared<MarkInfo>(session_, mark, cycle_));
+    c10::ThreadLocalDebugInfo::_push(k_mark_kind, std::make_shared<MarkInfo>(recording_, mark));
     open_.push_back({region, c10::ThreadLocalDebugInfo::current()});
     at::RecordFunction& function = functions_.emplace_back(at::RecordScope::USER_SCOPE);
     if (function.isActive()) {
@@ -223,19 +227,37 @@ std::unique_ptr<KinetoCollector::Result> KinetoCollector::stop() noexcept
         c10::ThreadLocalDebugInfo::_pop(k_mark_kind);
         open_.pop_back();
     }
-    if (!open_.empty() || c10::ThreadLocalDebugInfo::current() != place_) {
+    if (!open_.empty() || c10::ThreadLocalDebugInfo::current() != places_.back()) {
         abandon();
         return nullptr;
     }
-    place_.reset();
+    recording_.reset();
+    return unwind(places_);
+}
+
+/// Takes away what is ours and on top. The recording, if that was all.
+std::unique_ptr<KinetoCollector::Result> KinetoCollector::unwind(
+    std::vector<Place>& places) noexcept
+{
+    while (places.size() > 1 && c10::ThreadLocalDebugInfo::current() == places.back()) {
+        c10::ThreadLocalDebugInfo::_pop(places.size() > 2 ? k_mark_kind
+                                                          : c10::DebugInfoKind::PROFILER_STATE);
+        places.pop_back();
+    }
+    if (places.size() != 1 || c10::ThreadLocalDebugInfo::current() != places.back()) {
+        return nullptr;
+    }
+    places.clear();
     return disable();
 }
 
 void KinetoCollector::abandon() noexcept
 {
     is_partial_ = true;
-    state_->removeCallback();  // alive as long as its place is
-    abandoned_.push_back(std::move(place_));
+    // Alive as long as its place is.
+    static_cast<profiler::ProfilerStateBase&>(*recording_->state).removeCallback();
+    recording_.reset();
+    abandoned_ = std::move(places_);
     for (OpenMark& mark : open_) {
         abandoned_.push_back(std::move(mark.place));
     }
@@ -244,14 +266,8 @@ void KinetoCollector::abandon() noexcept
 
 void KinetoCollector::reclaim() noexcept
 {
-    while (abandoned_.size() > 1 && c10::ThreadLocalDebugInfo::current() == abandoned_.back()) {
-        c10::ThreadLocalDebugInfo::_pop(k_mark_kind);
-        abandoned_.pop_back();
-    }
-    if (abandoned_.size() == 1 && c10::ThreadLocalDebugInfo::current() == abandoned_.back()) {
-        disable();
-        abandoned_.clear();
-    } else if (profiler::profilerType() == profiler::ActiveProfilerType::NONE) {
+    unwind(abandoned_);
+    if (profiler::profilerType() == profiler::ActiveProfilerType::NONE) {
         abandoned_.clear();  // ended by somebody else
     }
 }

@@ -60,6 +60,7 @@ private:
     bool pop_mark() noexcept;
     std::unique_ptr<Result> stop() noexcept;
     void abandon() noexcept;
+    static std::unique_ptr<Result> unwind(std::vector<Place>& places) noexcept;
     void reclaim() noexcept;
     const std::string& region_label(RegionId region);
 
@@ -72,10 +73,11 @@ private:
     bool is_partial_ = false;
     std::uint64_t first_callback_ = 0;
     std::uint64_t last_callback_ = 0;
-    /// Where PyTorch's state of our recording is on that stack, and the state itself.
-    Place place_;
-    ::torch::profiler::impl::ProfilerStateBase* state_ = nullptr;
-    /// Ours, from the bottom up, after somebody has put something on top of it: it goes when it is
+    std::shared_ptr<KinetoCycle> recording_;
+    /// What is ours on that stack, from the bottom up: PyTorch's state of our recording and the
+    /// gate before it (regions are in `open_`).
+    std::vector<Place> places_;
+    /// The same with the open regions, after somebody has put something on top: it goes when it is
     /// on top again.
     std::vector<Place> abandoned_;
 

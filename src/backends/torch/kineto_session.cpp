@@ -1,5 +1,8 @@
 #include "kineto_session.hpp"
 
+#include <torch/csrc/profiler/orchestration/observer.h>
+
+#include <optional>
 #include <thread>
 
 #include "communication.hpp"
@@ -10,21 +13,79 @@ namespace {
 
 /// Begun under a cycle; where it ends, that may be over.
 struct CycleContext final : at::ObserverContext {
-    CycleContext(std::shared_ptr<KinetoSession> the_session, std::int64_t the_cycle,
-                 std::uint64_t the_recording_thread)
-        : session(std::move(the_session)), cycle(the_cycle), recording_thread(the_recording_thread)
+    explicit CycleContext(std::shared_ptr<KinetoCycle> the_cycle) : cycle(std::move(the_cycle)) {}
+
+    std::shared_ptr<KinetoCycle> cycle;
+};
+
+/// A way into Kineto that is closed when the cycle is over, and keeps it open meanwhile.
+class Entry {
+public:
+    explicit Entry(const KinetoCycle& cycle)
+    {
+        if (cycle.thread == at::RecordFunction::currentThreadId()) {
+            is_open_ = !cycle.session->is_over(cycle.number);  // it ends cycles itself
+        } else if (cycle.session->try_enter(cycle.number)) {
+            is_open_ = true;
+            inside_ = cycle.session.get();
+        }
+    }
+    ~Entry()
+    {
+        if (inside_ != nullptr) {
+            inside_->leave();
+        }
+    }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+    bool is_open() const noexcept { return is_open_; }
+
+private:
+    bool is_open_ = false;
+    KinetoSession* inside_ = nullptr;
+};
+
+class MemoryGate final : public ::torch::profiler::impl::ProfilerStateBase {
+public:
+    explicit MemoryGate(std::shared_ptr<KinetoCycle> cycle)
+        : ProfilerStateBase(::torch::profiler::impl::ProfilerConfig(
+              ::torch::profiler::impl::ProfilerState::KINETO, false, true)),
+          cycle_(std::move(cycle)),
+          state_(dynamic_cast<c10::MemoryReportingInfoBase*>(cycle_->state.get()))
     {
     }
 
-    std::shared_ptr<KinetoSession> session;
-    std::int64_t cycle;
-    std::uint64_t recording_thread;
+    ::torch::profiler::impl::ActiveProfilerType profilerType() override
+    {
+        return ::torch::profiler::impl::ActiveProfilerType::KINETO;
+    }
+    void reportMemoryUsage(void* pointer, std::int64_t bytes, std::size_t allocated,
+                           std::size_t reserved, c10::Device device) override
+    {
+        const Entry entry(*cycle_);
+        if (entry.is_open() && state_ != nullptr) {
+            state_->reportMemoryUsage(pointer, bytes, allocated, reserved, device);
+        }
+    }
+    void reportOutOfMemory(std::int64_t bytes, std::size_t allocated, std::size_t reserved,
+                           c10::Device device) override
+    {
+        const Entry entry(*cycle_);
+        if (entry.is_open() && state_ != nullptr) {
+            state_->reportOutOfMemory(bytes, allocated, reserved, device);
+        }
+    }
+
+private:
+    std::shared_ptr<KinetoCycle> cycle_;
+    c10::MemoryReportingInfoBase* state_;
 };
 
 /// This thread's way through Kineto's callback, from our first to our last.
 struct Passage {
-    KinetoSession* inside = nullptr;
-    bool is_hidden = false;
+    std::optional<Entry> entry;
+    bool is_through = false;
 };
 
 Passage& passage()
@@ -33,31 +94,23 @@ Passage& passage()
     return passage;
 }
 
-/// True if Kineto may see what begins or ends now.
-bool go_in(const CycleContext& context)
+/// Shows Kineto its recording, or none. False if the cycle is over.
+bool go_in(const KinetoCycle& cycle)
 {
-    if (context.recording_thread == at::RecordFunction::currentThreadId()) {
-        // It ends cycles itself, so none ends meanwhile.
-        if (!context.session->is_over(context.cycle)) {
-            return true;
-        }
-    } else if (context.session->try_enter(context.cycle)) {
-        passage().inside = context.session.get();
-        return true;
-    }
-    c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE, nullptr);
-    passage().is_hidden = true;
-    return false;
+    Passage& way = passage();
+    const bool is_open = way.entry.emplace(cycle).is_open();
+    c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE,
+                                     is_open ? cycle.state : nullptr);
+    way.is_through = true;
+    return is_open;
 }
 
 void come_out()
 {
-    const Passage done = std::exchange(passage(), {});
-    if (done.inside != nullptr) {
-        done.inside->leave();
-    }
-    if (done.is_hidden) {
+    Passage& way = passage();
+    if (std::exchange(way.is_through, false)) {
         c10::ThreadLocalDebugInfo::_pop(c10::DebugInfoKind::PROFILER_STATE);
+        way.entry.reset();
     }
 }
 
@@ -72,32 +125,32 @@ std::unique_ptr<at::ObserverContext> before_start(const at::RecordFunction& /*fu
     if (info == nullptr) {
         return nullptr;
     }
-    auto context =
-        std::make_unique<CycleContext>(info->session, info->cycle, info->recording_thread);
-    if (!go_in(*context)) {
-        info->session->count_late(1);
+    if (!go_in(*info->cycle)) {
+        info->cycle->session->count_late(1);
     }
-    return context;
+    return std::make_unique<CycleContext>(info->cycle);
 }
 
 void before_end(const at::RecordFunction& /*function*/, at::ObserverContext* context)
 {
     if (context != nullptr) {
-        go_in(static_cast<const CycleContext&>(*context));
+        go_in(*static_cast<const CycleContext&>(*context).cycle);
     }
 }
 
 std::unique_ptr<at::ObserverContext> after_start(const at::RecordFunction& function)
 {
+    const Passage& way = passage();
+    if (!way.is_through) {
+        return nullptr;
+    }
     const MarkInfo* info = carried_mark();
     const bool is_asynchronous = function.isAsync();
     // On the recording thread, what contains it says where it belongs.
-    const bool is_elsewhere =
-        info != nullptr && info->recording_thread != at::RecordFunction::currentThreadId();
-    const bool is_worth_a_note = is_elsewhere || (info != nullptr && is_asynchronous);
-    if (is_worth_a_note && !passage().is_hidden) {
-        info->session->note({function.handle(), info->mark,
-                             is_asynchronous ? communication_group() : std::string()});
+    const bool is_elsewhere = info->cycle->thread != at::RecordFunction::currentThreadId();
+    if ((is_elsewhere || is_asynchronous) && way.entry->is_open()) {
+        info->cycle->session->note({function.handle(), info->mark,
+                                    is_asynchronous ? communication_group() : std::string()});
     }
     come_out();
     return nullptr;
@@ -133,6 +186,11 @@ void KinetoSession::end_cycle() noexcept
     while (inside_.load() != 0) {
         std::this_thread::yield();
     }
+}
+
+std::shared_ptr<c10::DebugInfoBase> make_memory_gate(std::shared_ptr<KinetoCycle> cycle)
+{
+    return std::make_shared<MemoryGate>(std::move(cycle));
 }
 
 at::RecordFunctionCallback KinetoSession::first_callback()

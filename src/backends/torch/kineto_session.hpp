@@ -19,8 +19,9 @@ namespace iterscope {
 /// a collective is. Owned by the collector and by all work that may still run when it is gone.
 ///
 /// It also keeps work that outlives a recording away from Kineto, which has freed the events that
-/// such work would still write to: two callbacks of ours run before and after Kineto's, at each
-/// begin and end, and between them Kineto finds no recording when the cycle is over.
+/// such work would still write to, and reads them without a lock: two callbacks of ours run before
+/// and after Kineto's, at each begin and end, and only between them, and only while the cycle is
+/// not over, Kineto finds its recording. A gate does the same for reports of memory.
 class KinetoSession {
 public:
     static constexpr std::int64_t k_no_cycle = -1;
@@ -66,20 +67,28 @@ private:
     std::vector<RecordNote> notes_;
 };
 
+/// One stretch of recording, for whoever works for it. It keeps PyTorch's state of the recording
+/// alive.
+struct KinetoCycle {
+    std::shared_ptr<KinetoSession> session;
+    std::int64_t number;
+    std::uint64_t thread;
+    std::shared_ptr<c10::DebugInfoBase> state;
+};
+
+/// Stands before PyTorch's state of the recording: it takes reports of memory in, as long as the
+/// cycle is not over. PyTorch's allocators cast what they find there to the profiler's base class.
+std::shared_ptr<c10::DebugInfoBase> make_memory_gate(std::shared_ptr<KinetoCycle> cycle);
+
 /// Travels with PyTorch's thread state to the threads that work for an opened region.
 struct MarkInfo final : c10::DebugInfoBase {
-    MarkInfo(std::shared_ptr<KinetoSession> the_session, MarkId the_mark, std::int64_t the_cycle)
-        : session(std::move(the_session)),
-          mark(the_mark),
-          cycle(the_cycle),
-          recording_thread(at::RecordFunction::currentThreadId())
+    MarkInfo(std::shared_ptr<KinetoCycle> the_cycle, MarkId the_mark)
+        : cycle(std::move(the_cycle)), mark(the_mark)
     {
     }
 
-    std::shared_ptr<KinetoSession> session;
+    std::shared_ptr<KinetoCycle> cycle;
     MarkId mark;
-    std::int64_t cycle;
-    std::uint64_t recording_thread;
 };
 
 inline constexpr std::string_view k_mark_kind_name = "ITERSCOPE_MARK";
