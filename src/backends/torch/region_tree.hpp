@@ -36,19 +36,18 @@ public:
     PlaceId parent(PlaceId place) const { return places_[place].parent; }
 
     /// Calls `visit(region)` for each different region around `place`, innermost first; with
-    /// `called_only` just for those that an operator at `place` is called by directly.
+    /// `called_only` just for those that an operator at `place` is called by directly. A region
+    /// that is open once more outside the operator that stands between has that operator already.
     template <class Visit>
     void for_each_region(PlaceId place, bool called_only, Visit visit) const
     {
+        const PlaceId outside = called_only ? behind_operator(place) : 0;
         std::vector<RegionId> seen;
-        for (; place != 0; place = places_[place].parent) {
+        for (; place != outside; place = places_[place].parent) {
             const RegionId region = places_[place].region;
-            if (std::ranges::find(seen, region) == seen.end()) {
+            if (std::ranges::find(seen, region) == seen.end() && !is_open(region, outside)) {
                 seen.push_back(region);
                 visit(region);
-            }
-            if (called_only && places_[place].through_operator) {
-                return;
             }
         }
     }
@@ -60,6 +59,22 @@ private:
         bool through_operator;
         std::vector<PlaceId> children = {};
     };
+
+    /// The first place around `place` with an operator between; 0 if there is none.
+    PlaceId behind_operator(PlaceId place) const
+    {
+        while (place != 0 && !places_[place].through_operator) {
+            place = places_[place].parent;
+        }
+        return place == 0 ? 0 : places_[place].parent;
+    }
+    bool is_open(RegionId region, PlaceId place) const
+    {
+        while (place != 0 && places_[place].region != region) {
+            place = places_[place].parent;
+        }
+        return place != 0;
+    }
 
     std::vector<Place> places_;
 };
