@@ -1,5 +1,6 @@
 #include <iterscope/torch/make_profiler.hpp>
 
+#include <ATen/Context.h>
 #include <ATen/Version.h>
 #include <c10/core/Device.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -41,6 +42,20 @@ c10::Device parse(const std::string& text)
     }
 }
 
+/// Number of devices of a type that can be used; 0 if PyTorch was built or runs without it.
+int count_devices(c10::DeviceType type)
+{
+    try {
+        // Asked first: where CUDA is absent torch.compile puts a guard in its place that has devices.
+        if (!at::globalContext().getAcceleratorHooksInterface(type).isAvailable()) {
+            return 0;
+        }
+    } catch (const c10::Error&) {  // a type without hooks: its guard alone knows
+    }
+    return c10::impl::hasDeviceGuardImpl(type) ? c10::impl::VirtualGuardImpl(type).deviceCount()
+                                               : 0;
+}
+
 std::string_view minor_of(std::string_view version)
 {
     return version.substr(0, version.find('.', version.find('.') + 1));
@@ -66,9 +81,7 @@ std::shared_ptr<Device> make_device(const std::string& text,
     if (device.is_cpu()) {
         return std::make_shared<CpuDevice>();
     }
-    const bool has_type = c10::impl::hasDeviceGuardImpl(device.type());
-    const int count =
-        has_type ? c10::impl::VirtualGuardImpl(device.type()).deviceCount() : 0;
+    const int count = count_devices(device.type());
     if (count == 0) {
         warn("there is no device '" + text +
              "' on this machine (PyTorch finds none of its type); its memory fields stay 0");

@@ -418,9 +418,12 @@ def test_nothing_of_the_process_is_touched():
     assert state() == before
 
 
-def test_a_machine_without_the_accelerator_warns_and_goes_on():
+@pytest.mark.parametrize("after_compile", [False, True])
+def test_a_machine_without_the_accelerator_warns_and_goes_on(after_compile):
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
+    if after_compile:  # where CUDA is absent this registers a guard that pretends to have it
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
     with pytest.warns(iterscope.IterscopeWarning, match="cuda:1"):
         profiler = iterscope.create_profiler("custom", "cuda:1")
     with profiler:
