@@ -176,6 +176,14 @@ void bind_super_resolution(nb::module_& module)
                          return nb::make_tuple(self.image_size()[0], self.image_size()[1]);
                      })
         .def_prop_ro("factor", &MultiFrameSuperResolution::factor)
+        .def("__reduce__",
+             [](nb::handle self) {
+                 const auto& physics = nb::cast<const MultiFrameSuperResolution&>(self);
+                 const auto [height, width] = physics.image_size();
+                 return nb::make_tuple(
+                     self.type(), nb::make_tuple(nb::make_tuple(height, width), physics.kernels(),
+                                                 physics.factor()));
+             })
         .def_prop_ro("kernels", &MultiFrameSuperResolution::kernels,
                      "[frames, height, width], float64 on the CPU.");
 }
@@ -189,7 +197,9 @@ void bind_physics(nb::module_& module)
     bind_super_resolution(module);
     nb::class_<Denoising, LinearPhysics>(module, "Denoising",
                                          "The identity, on images and volumes of any size.")
-        .def(nb::init<>());
+        .def(nb::init<>())
+        .def("__reduce__",
+             [](nb::handle self) { return nb::make_tuple(self.type(), nb::make_tuple()); });
     nb::class_<StackedPhysics, LinearPhysics>(
         module, "StackedPhysics",
         "Operators that look at the same image: their measurements, one after the other. Adjoint\n"
@@ -199,7 +209,14 @@ void bind_physics(nb::module_& module)
             [](StackedPhysics* self, const std::vector<std::shared_ptr<LinearPhysics>>& operators) {
                 new (self) StackedPhysics({operators.begin(), operators.end()});
             },
-            "operators"_a);
+            "operators"_a)
+        .def("__reduce__", [](nb::handle self) {
+            nb::list operators;
+            for (const auto& part : nb::cast<const StackedPhysics&>(self).operators()) {
+                operators.append(nb::cast(std::const_pointer_cast<LinearPhysics>(part)));
+            }
+            return nb::make_tuple(self.type(), nb::make_tuple(operators));
+        });
     module.def(
         "gaussian_kernels",
         [](std::int64_t count, std::int64_t size, const nb::object& sigma) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import pytest
@@ -350,3 +352,24 @@ def test_nothing_warns_on_good_input():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         physics.pseudo_inverse(physics(torch.rand(1, 1, 12, 10)))
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
+def test_copies_and_pickles_are_equal(duplicate):
+    physics = StackedPhysics([MultiFrameSuperResolution((6, 7), num_operators=2, factor=3)])
+    x = torch.rand(1, 1, 6, 7)
+    other = duplicate(physics)
+    assert all(torch.equal(a, b) for a, b in zip(other(x), physics(x), strict=True))
+    assert torch.equal(duplicate(Denoising())(x)[0], x)
+    wrapped = duplicate(wrap_physics(OneOperator()))
+    assert torch.equal(wrapped(x)[0], 2 * x)
+
+
+class OneOperator:
+    """The methods that DeepInv's operators have."""
+
+    def A(self, x):  # noqa: N802 - its name there
+        return 2 * x
+
+    def A_adjoint(self, y):  # noqa: N802
+        return 2 * y
