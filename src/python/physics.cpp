@@ -14,6 +14,7 @@
 #include <iterscope/physics/stacked_physics.hpp>
 
 #include "bindings.hpp"
+#include "garbage_collection.hpp"
 #include "sizes.hpp"
 #include "tensor_call.hpp"
 #include "tensor_caster.hpp"
@@ -201,7 +202,7 @@ void bind_physics(nb::module_& module)
         .def("__reduce__",
              [](nb::handle self) { return nb::make_tuple(self.type(), nb::make_tuple()); });
     nb::class_<StackedPhysics, LinearPhysics>(
-        module, "StackedPhysics",
+        module, "StackedPhysics", nb::type_slots(stacked_physics_slots),
         "Operators that look at the same image: their measurements, one after the other. Adjoint\n"
         "and normal operator are sums over the operators.")
         .def(

@@ -10,6 +10,7 @@
 #include <iterscope/solvers/pnp.hpp>
 
 #include "bindings.hpp"
+#include "garbage_collection.hpp"
 #include "process_group.hpp"
 #include "sizes.hpp"
 #include "solvers/default_device.hpp"
@@ -105,7 +106,7 @@ void bind_solvers(nb::module_& module)
         "index is the local rank that the launcher gave, or 0 where the process sees one GPU.\n"
         "Raises ConfigError for a device that is unknown or not there.");
     nb::class_<PnP>(
-        module, "PnP",
+        module, "PnP", nb::type_slots(pnp_slots),
         "Plug-and-play proximal gradient descent. One step() is\n\n"
         "- region ``gradient``: z = x - step_size A^T(A x - y);\n"
         "- region ``denoise``: x = D_sigma(z); with ``denoiser_lambda_relaxation`` l it is mixed\n"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -373,3 +375,26 @@ class OneOperator:
 
     def A_adjoint(self, y):  # noqa: N802
         return 2 * y
+
+
+def test_a_cycle_through_a_stack_is_collected():
+    part = Matrix(torch.eye(2))
+    part.stack = StackedPhysics([part, StackedPhysics([part, part])])
+    dead = weakref.ref(part)
+    del part
+    gc.collect()
+    assert dead() is None
+
+
+def test_a_stack_keeps_its_operators():
+    part = Matrix(torch.eye(2))
+    stack = StackedPhysics([part, part])
+    alive = weakref.ref(part)
+    assert gc.get_referents(stack) == [StackedPhysics, part, part]
+    del part
+    gc.collect()
+    assert alive() is not None
+    assert len(stack(torch.ones(1, 1, 2))) == 2
+    del stack
+    gc.collect()
+    assert alive() is None
