@@ -16,6 +16,9 @@ BUILD := build/release
 memory_jobs := $(shell awk '/MemAvailable/ {n = int($$2 / 2097152); print n < 1 ? 1 : n}' /proc/meminfo 2>/dev/null || echo 2)
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < $(memory_jobs) ? n : $(memory_jobs))))
 
+ifneq ($(words $(CURDIR)),1)
+  $(error The path '$(CURDIR)' has a space in it (make cannot work with that); clone somewhere else)
+endif
 venv := $(abspath $(VENV))
 PY := $(venv)/bin/python
 STAGE := scripts/stage.sh

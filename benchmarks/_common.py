@@ -66,9 +66,9 @@ def _processor() -> str:
 
 def machine_context() -> dict[str, object]:
     """What a figure depends on beside the code."""
-    import iterscope
-
     import torch
+
+    import iterscope
 
     return {
         "processor": _processor(),

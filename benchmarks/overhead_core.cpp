@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-
 #include <iterscope/profiler.hpp>
 
 namespace {
@@ -56,10 +55,7 @@ void measure_region(benchmark::State& state, Profiler& profiler)
     }
 }
 
-void region_custom(benchmark::State& state)
-{
-    measure_region(state, *started(mode(Mode::custom)));
-}
+void region_custom(benchmark::State& state) { measure_region(state, *started(mode(Mode::custom))); }
 
 void region_custom_by_name(benchmark::State& state)
 {

@@ -49,33 +49,22 @@ function(iterscope_compile_settings target)
   target_link_options(${target} PUBLIC ${flags})
 endfunction()
 
-# iterscope_glob(OUT pattern...): the sources of a room; empty while the room has none.
+# iterscope_glob(OUT pattern...): the sources of a room.
 function(iterscope_glob out)
   file(GLOB found CONFIGURE_DEPENDS ${ARGN})
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
 # iterscope_library(NAME pattern...): a static library of the sources that match, alias iterscope::NAME.
-# A room with no source yet becomes an interface library, so that what links it configures all the same.
 function(iterscope_library name)
   iterscope_glob(sources ${ARGN})
   set(target iterscope_${name})
-  if(sources)
-    add_library(${target} STATIC ${sources})
-    iterscope_compile_settings(${target})
-    set(scope PUBLIC)
-  else()
-    add_library(${target} INTERFACE)
-    target_compile_features(${target} INTERFACE cxx_std_20)
-    set(scope INTERFACE)
-  endif()
+  add_library(${target} STATIC ${sources})
+  iterscope_compile_settings(${target})
   add_library(iterscope::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(
-    ${target} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-                       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  if(sources)
-    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  endif()
-  set(ITERSCOPE_SCOPE_${name} ${scope} PARENT_SCOPE)
+    ${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
 endfunction()

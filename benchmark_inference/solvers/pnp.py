@@ -1,7 +1,8 @@
 from benchopt import BaseSolver
 
-from iterscope.benchopt import ProfiledSolver, choose_device, named_run
-from iterscope.solvers import PnP
+from iterscope import ConfigError
+from iterscope.benchopt import ProfiledSolver, named_run
+from iterscope.solvers import PnP, solver_device
 
 # Parameters that PnP takes under the same name.
 PNP_PARAMETERS = (
@@ -19,6 +20,8 @@ PNP_PARAMETERS = (
     "norm_strategy",
     "compile",
 )
+# They decide how many ranks there are; PnP runs on one.
+RANK_PARAMETERS = ("slurm_nodes", "slurm_ntasks_per_node", "torchrun_nproc_per_node")
 
 
 class Solver(ProfiledSolver, BaseSolver):
@@ -59,6 +62,17 @@ class Solver(ProfiledSolver, BaseSolver):
         "profiler_trace_dir": [None],
     }
 
+    parameter_types = ProfiledSolver.parameter_types | {
+        "image_size": int | list | None,
+        "patch_size": int | list,
+        "overlap": int | list,
+        "denoiser_lambda_relaxation": float | None,
+        "step_size": float | None,
+        "device": str | None,
+        "compile": str | None,
+        "slurm_gres": str | int | None,
+    }
+
     def set_objective(self, physics, measurements, dataset, keep_start):
         self.physics = physics
         self.measurements = measurements
@@ -66,7 +80,14 @@ class Solver(ProfiledSolver, BaseSolver):
         self.keep_start = keep_start
 
     def run(self, cb):
-        device = choose_device(self.device)
+        self.check_parameters()
+        for key in RANK_PARAMETERS:
+            if getattr(self, key) != 1:
+                raise ConfigError(
+                    f"{key} is {getattr(self, key)} (PnP runs on one rank in this version, and "
+                    "several would do the same work each); set it to 1"
+                )
+        device = solver_device(self.device)
         options = {key: getattr(self, key) for key in PNP_PARAMETERS}
         self.profiler = self.make_profiler(device, self.dataset)
         self.solver = PnP(

@@ -1,4 +1,5 @@
-// Landweber's iteration x <- x + t A^T (b - A x) on a dense blur matrix, profiled; no torch anywhere.
+// Landweber's iteration x <- x + t A^T (b - A x) on a dense blur matrix, profiled; no torch
+// anywhere.
 //
 // usage: landweber [ITERATIONS]
 //

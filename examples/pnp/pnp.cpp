@@ -35,7 +35,8 @@ at::Tensor picture()
     const at::Tensor y = line.unsqueeze(1);
     const at::Tensor x = line.unsqueeze(0);
     const at::Tensor disc = (x * x + y * y).lt(0.12).to(at::kFloat);
-    const at::Tensor hole = ((x - 0.1) * (x - 0.1) + (y + 0.05) * (y + 0.05)).lt(0.02).to(at::kFloat);
+    const at::Tensor hole =
+        ((x - 0.1) * (x - 0.1) + (y + 0.05) * (y + 0.05)).lt(0.02).to(at::kFloat);
     const at::Tensor shape = 0.7 * disc - 0.4 * hole;
     std::vector<at::Tensor> channels;
     for (int channel = 0; channel < 3; ++channel) {

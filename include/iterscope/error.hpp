@@ -18,7 +18,9 @@ public:
 };
 
 /// A call that does not fit the state: an open region, a stray exit, another thread. It changes
-/// nothing: the iteration goes on as if the call had not been made. Python: also a `RuntimeError`.
+/// nothing: the iteration goes on as if the call had not been made. (A region that was left out of
+/// order has no number in its iteration unless it is left again in order.) Python: also a
+/// `RuntimeError`.
 class UsageError : public Error {
 public:
     using Error::Error;
@@ -27,7 +29,16 @@ public:
 /// A file or folder that cannot be made or written. Python: also an `OSError`.
 class IoError : public Error {
 public:
-    using Error::Error;
+    explicit IoError(const std::string& message, int error_number = 0)
+        : Error(message), error_number_(error_number)
+    {
+    }
+
+    /// `errno` of the call that failed, 0 if there was none. Python: `errno`.
+    int error_number() const noexcept { return error_number_; }
+
+private:
+    int error_number_;
 };
 
 /// An accelerator that failed while it was synchronised or asked. Python: also a `RuntimeError`.

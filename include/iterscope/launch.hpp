@@ -26,6 +26,7 @@ struct Launch {
     std::string id;
     /// The part of file names that tells launches apart: "job12.0_restart1", "run1a2b3c4d", "".
     std::string label;
+    bool is_slurm_step = false;
     /// The SLURM_* ids that were set, for run.json.
     std::vector<std::pair<std::string, std::string>> slurm;
     /// What was found and could not be used, a line each.

@@ -83,12 +83,24 @@ public:
     }
     const ColumnTable& columns() const noexcept { return columns_; }
 
-    /// Ends the run; what was recorded stays on disk. Idempotent, never throws.
-    void finalize(std::optional<std::int64_t> context_rank = {}) noexcept;
-    /// Ends the run as failed, with the text of what went wrong.
-    void fail(std::string_view error) noexcept;
+    /// Ends the run; what was recorded stays on disk. Idempotent. Throws UsageError from another
+    /// thread inside the window.
+    void finalize(std::optional<std::int64_t> context_rank = {});
+    /// The same for a run that failed, with the text of what went wrong.
+    void fail(std::string_view error);
+    /// Ends the run from wherever the profiler is given up; the destructor does it, too.
+    void close() noexcept { finish(false, ""); }
 
     bool is_recording() const noexcept { return recording_.load(std::memory_order_relaxed); }
+    /// Between start() and the end of the run.
+    bool is_running() const noexcept
+    {
+        return phase_.load(std::memory_order_relaxed) != Phase::idle;
+    }
+    /// The window is over, and the run is not: nothing more will be recorded.
+    bool is_over() const noexcept { return phase_.load(std::memory_order_relaxed) == Phase::over; }
+    /// Counts the runs.
+    std::uint32_t run_number() const noexcept { return run_number_; }
     /// Index of the iteration that runs now.
     std::int64_t iteration() const noexcept { return iteration_; }
     const Options& options() const noexcept { return options_; }
@@ -99,6 +111,7 @@ public:
 
     /// Low-level twins of `region` and Region::enter, for bindings. The number of a name:
     RegionId intern(std::string_view name);
+    const std::string& region_name(RegionId region) const { return *regions_[region].name; }
     /// Throws ConfigError if the name is illegal, `check_name` only from `start()` until the
     /// window is over; neither in Mode::null.
     void require_legal(RegionId region) const;
@@ -117,8 +130,22 @@ private:
         std::string problem;
         /// Open frames of this region.
         std::uint32_t depth = 0;
+        /// What it was entered in, in this run: the last one, and each one once.
+        RegionId last_parent = k_unknown_parent;
+        std::vector<RegionId> parents = {};
     };
     enum class Phase { idle, warmup, recording, over };
+
+    /// The iteration itself, at the bottom of the stack of frames.
+    static constexpr RegionId k_no_region = static_cast<RegionId>(-1);
+    static constexpr RegionId k_unknown_parent = static_cast<RegionId>(-2);
+
+    bool checks_names() const noexcept
+    {
+        const Phase phase = phase_.load(std::memory_order_relaxed);
+        return phase == Phase::warmup || phase == Phase::recording;
+    }
+    void set_phase(Phase phase) noexcept { phase_.store(phase, std::memory_order_relaxed); }
 
     std::thread::id owner() const noexcept { return owner_.load(std::memory_order_relaxed); }
 
@@ -131,10 +158,16 @@ private:
     void begin_run();
     void begin_sinks();
     void enter_window_or_leave_it();
+    void restart_clock(std::int64_t end_ns) noexcept;
     void write(const IterationRecord& record);
     void note_rank(std::optional<std::int64_t> context_rank);
+    static void note_parent(RegionEntry& entry, RegionId parent);
+    void collect_parents();
     void finish(bool failed, std::string_view error) noexcept;
+    void finish_sinks() noexcept;
+    void note_rank_of_ended_run(std::int64_t context_rank) noexcept;
     void report_silence(const RunSummary& summary);
+    void report_files();
     void warn_once(const std::string& line);
     bool is_forked_copy() const noexcept;
     std::string quoted(RegionId region) const;
@@ -147,10 +180,10 @@ private:
     RunContext context_;
 
     std::atomic<bool> recording_{false};
-    Phase phase_ = Phase::idle;
+    std::atomic<Phase> phase_{Phase::idle};
     std::atomic<std::thread::id> owner_{};
     int owner_pid_ = 0;
-    bool was_started_ = false;
+    std::uint32_t run_number_ = 0;
     int exceptions_at_start_ = 0;
 
     std::vector<RegionEntry> regions_;

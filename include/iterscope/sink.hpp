@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@ struct RunContext {
     std::string stem;
     std::int64_t start_unix_ns = 0;
     std::vector<std::pair<std::string, std::string>> versions;
+    /// Says one line about something that works, but not as asked; each text once a run.
+    std::function<void(const std::string& line)> warn;
 };
 
 /// What is known when it ended.
@@ -44,6 +47,9 @@ struct RunSummary {
     std::int64_t partial_iterations = 0;
     /// Ranks that a context handed to the profiler named and that differ from `launch.rank`.
     std::vector<std::int64_t> other_ranks;
+    /// For each recorded region the regions that it was entered in; "" stands for none. Only the
+    /// outermost entries of a recursion count.
+    std::vector<std::pair<std::string, std::vector<std::string>>> region_parents;
 };
 
 /// Receives the rows of a run. `begin` may throw IoError: the sinks that had begun are cancelled
@@ -56,6 +62,7 @@ public:
     virtual void begin(RunContext& context) = 0;
     virtual void cancel() noexcept {}
     virtual void write(const IterationRecord& record, const ColumnTable& columns) = 0;
+    /// May come again, with more in the summary, after the run has ended.
     virtual void finish(const RunSummary& summary) = 0;
     /// Kind and path of the file that this sink writes; empty strings when it writes none.
     virtual std::pair<std::string, std::filesystem::path> file() const { return {}; }

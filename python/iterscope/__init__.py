@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from iterscope import _torch_check
+from iterscope import _decorate, _launch, _torch_check  # noqa: F401 - the extension calls them
 
 _torch_check.require_matching_torch()
 

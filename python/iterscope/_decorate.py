@@ -39,6 +39,11 @@ def decorate(region: Region, function: Callable[P, R]) -> Callable[P, R]:
             f"a region decorates a function, not {type(function).__name__} (it cannot be called); "
             "use `with` to measure a block"
         )
+    if inspect.isclass(function):
+        raise TypeError(
+            f"a region cannot decorate the class {function.__name__} (it would no longer be a "
+            "class); decorate its methods"
+        )
     kind = _runs_after_the_call(function)
     if kind is not None:
         raise TypeError(

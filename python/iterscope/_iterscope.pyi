@@ -240,6 +240,8 @@ def make_denoiser(
     rho: float = 1.99,
     warm_start: bool = True,
 ) -> Denoiser: ...
+def solver_device(device: str | torch.device | None = None) -> str:
+    """The device asked for, or this process's own GPU, or without CUDA the CPU."""
 
 class PnP:
     """Plug-and-play proximal gradient descent, with regions `gradient` and `denoise`."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, SupportsIndex
 
 from iterscope._iterscope import ConfigError, Profiler
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import torch
 
 _LARGEST = 2**63 - 1
@@ -38,7 +37,38 @@ def _flag(option: str, value: object) -> bool:
 def _text(option: str, value: object) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"{option} is {value!r} (it is a text); give a str")
-    return value.encode("utf-8", "replace").decode("utf-8")
+    return value
+
+
+def _folder(option: str, value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str | bytes | os.PathLike):
+        raise ConfigError(f"{option} is {value!r} (it is a folder); give a path")
+    return os.fsdecode(value)
+
+
+def _parameters(value: object) -> dict[str, object]:
+    """What run.json can hold: None, bool, int, float and text; anything else as text."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"parameters is {value!r} (it maps names to values); give a dict")
+    return {_writable(str(key)): _scalar(item) for key, item in value.items()}
+
+
+def _scalar(value: object) -> object:
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()  # a NumPy or PyTorch scalar
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if -_LARGEST <= value <= _LARGEST else str(value)
+    return _writable(str(value))
+
+
+def _writable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _mode(value: object) -> str:
@@ -85,17 +115,19 @@ def create_profiler(
         ConfigError: an unknown mode or device, a count that is negative or no integer, a
             combination that cannot work.
     """
-    recipe = (mode, device, name, warmup, active, trace_dir, per_step, repeat, save_file)
+    kept = _parameters(parameters)
+    recipe = (mode, device, name, warmup, active, trace_dir, per_step, repeat, save_file, kept)
     options = {
         "mode": _mode(mode),
         "device": str(device),
-        "name": _text("name", name),
+        # Lone surrogates stay different from each other in the names of files.
+        "name": _text("name", name).encode("utf-8", "surrogatepass"),
         "warmup": _count("warmup", warmup),
         "active": _count("active", active),
         "repeat": _count("repeat", repeat),
         "per_step": _flag("per_step", per_step),
         "save_file": _flag("save_file", save_file),
-        "trace_dir": None if trace_dir is None else os.fspath(trace_dir),
-        "parameters": {str(key): value for key, value in (parameters or {}).items()},
+        "trace_dir": _folder("trace_dir", trace_dir),
+        "parameters": kept,
     }
-    return Profiler(options, (create_profiler, (*recipe, parameters)))
+    return Profiler(options, (create_profiler, recipe))

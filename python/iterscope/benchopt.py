@@ -6,22 +6,33 @@ The benchmarks' own files stay thin; see ``docs/benchopt.md`` for how they are u
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from os import environ, fspath
+from numbers import Integral, Real
+from os import fspath
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from benchopt.stopping_criterion import NoCriterion
 
-from iterscope import Profiler, UsageError, create_profiler
+from iterscope import ConfigError, Profiler, create_profiler
 from iterscope.image_metrics import ImageQuality, mean_quality
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import UnionType
 
     import torch
 
 # They neither change the run nor tell it apart from another one.
 _NOT_IN_RUN_NAMES = ("name_prefix", "profiler_save_file", "profiler_trace_dir")
+# Names of types in the words of YAML.
+_NAMES: Mapping[type, str] = {
+    str: "a text",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    list: "a list of them",
+    type(None): "null",
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,23 @@ class Described:
 
     name: ClassVar[str]
     parameters: ClassVar[Mapping[str, Sequence[Any]]]
+    # What a parameter takes where its default does not tell: None, or a choice of types.
+    parameter_types: ClassVar[Mapping[str, type | UnionType]] = {}
+
+    def check_parameters(self) -> None:
+        """Raise ``ConfigError`` for a parameter that is not of its default's type.
+
+        An integer will do for a float; a list holds values of the other types that are listed.
+        """
+        for key, choices in self.parameters.items():
+            value, kind = getattr(self, key), self.parameter_types.get(key, type(choices[0]))
+            kinds = get_args(kind) or (kind,)
+            if not _fits(value, kinds):
+                listed = " or ".join(_NAMES.get(each, each.__name__) for each in kinds)
+                raise ConfigError(
+                    f"{key} is {value!r} (the parameter takes {listed}); correct it in the "
+                    f"configuration of {self.name}"
+                )
 
     def description(self) -> Description:
         """Describe this object; its parameters are the attributes that BenchOpt has set."""
@@ -64,6 +92,10 @@ class ProfiledSolver(Described):
     drop rows) and stops at ``--max-runs`` iterations or at its timeout, never by itself.
     """
 
+    parameter_types: ClassVar[Mapping[str, type | UnionType]] = {
+        "profiler_mode": str | None,
+        "profiler_trace_dir": str | None,
+    }
     sampling_strategy = "callback"
     stopping_criterion = NoCriterion(strategy="callback")
 
@@ -111,24 +143,6 @@ def run_name(prefix: str, solver: Description, dataset: Description) -> str:
     return "_".join([prefix, dataset.name, *changes])
 
 
-def choose_device(device: str | None) -> str:
-    """Return the device asked for, or by default this process's GPU; without CUDA the CPU.
-
-    The default index is the local rank that torchrun or srun gave, or 0 where the launcher shows
-    each process one GPU.
-    """
-    import torch
-
-    if device is not None:
-        return device
-    if not torch.cuda.is_available():
-        return "cpu"
-    in_slurm_step = "SLURM_STEP_ID" in environ
-    slurm_rank = environ.get("SLURM_LOCALID", "0") if in_slurm_step else "0"
-    local_rank = int(environ.get("LOCAL_RANK", slurm_rank))
-    return f"cuda:{local_rank if torch.cuda.device_count() > 1 else 0}"
-
-
 def named_run(profiler: Profiler) -> str:
     """Return the stem of the run's files, or the name it was given where there are no files."""
     return profiler.run_name or profiler.name
@@ -149,14 +163,19 @@ def evaluation_row(
     if len(qualities) > 1:
         for index, quality in enumerate(qualities):
             row.update(_metrics_of(quality, f"_{index}"))
-    taken = row.keys() & metrics.keys()
-    if taken:
-        raise UsageError(
-            f"the profiler's metrics {sorted(taken)} would hide the objective's own (a region has "
-            "that name); rename the region"
-        )
     row.update({key: float(value) for key, value in metrics.items()})
     return row
+
+
+def _fits(value: object, kinds: Sequence[type]) -> bool:
+    if isinstance(value, bool):
+        return bool in kinds
+    if isinstance(value, list | tuple):
+        return list in kinds and all(
+            _fits(item, [k for k in kinds if k is not list]) for item in value
+        )
+    wider = {int: Integral, float: Real}
+    return any(isinstance(value, wider.get(kind, kind)) for kind in kinds)
 
 
 def _metrics_of(quality: ImageQuality, suffix: str) -> dict[str, float]:

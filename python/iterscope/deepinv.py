@@ -41,6 +41,10 @@ class DeepInvPhysics(LinearPhysics):
         """Count the stacked operators."""
         return self._count or 1
 
+    def __reduce__(self) -> tuple[type[DeepInvPhysics], tuple[Any]]:
+        """Pickle and copy as what it was made of."""
+        return type(self), (self.physics,)
+
 
 class DeepInvDenoiser(Denoiser):
     """A ``deepinv.models.Denoiser``, called as ``denoiser(x, sigma)``."""
@@ -59,6 +63,10 @@ class DeepInvDenoiser(Denoiser):
         """Make a denoiser with a warm start (DeepInv's TV) begin anew."""
         if hasattr(self.denoiser, "restart"):
             self.denoiser.restart = True
+
+    def __reduce__(self) -> tuple[type[DeepInvDenoiser], tuple[Any]]:
+        """Pickle and copy as what it was made of."""
+        return type(self), (self.denoiser,)
 
 
 def wrap_physics(physics: Any) -> LinearPhysics:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from iterscope._iterscope import PnP
+from iterscope._iterscope import PnP, solver_device
 
-__all__ = ["PnP"]
+__all__ = ["PnP", "solver_device"]

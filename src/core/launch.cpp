@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "hash.hpp"
+#include "run_name.hpp"
 
 namespace iterscope {
 
@@ -82,10 +83,9 @@ Launch discover_launch(const Environment& environment, std::optional<ProcessGrou
 {
     Launch launch;
     const bool in_step = is_set(environment, "SLURM_STEP_ID");
-    const bool has_place =
-        read_place(environment, k_torchrun, launch) ||
-        (in_step && (read_place(environment, k_slurm, launch) ||
-                     read_place(environment, k_old_slurm, launch)));
+    const bool has_place = read_place(environment, k_torchrun, launch) ||
+                           (in_step && (read_place(environment, k_slurm, launch) ||
+                                        read_place(environment, k_old_slurm, launch)));
     if (group) {
         launch.local_rank = has_place ? launch.local_rank : group->rank;
         launch.rank = group->rank;
@@ -97,8 +97,10 @@ Launch discover_launch(const Environment& environment, std::optional<ProcessGrou
     const std::string torchrun = identity(environment, "TORCHELASTIC_RUN_ID");
     const int job_restarts = number_of(environment, "SLURM_RESTART_COUNT").value_or(0);
     const int run_restarts = number_of(environment, "TORCHELASTIC_RESTART_COUNT").value_or(0);
-    if (!job.empty() && !step.empty()) {
-        launch.label = "job" + job + "." + step + restart_suffix(job_restarts + run_restarts);
+    launch.is_slurm_step = !job.empty() && !step.empty();
+    if (launch.is_slurm_step) {
+        launch.label =
+            safe_file_name("job" + job + "." + step) + restart_suffix(job_restarts + run_restarts);
         launch.id = "job" + job + "." + step + restart_suffix(job_restarts);
         if (!torchrun.empty()) {
             launch.id += "/" + torchrun + restart_suffix(run_restarts);

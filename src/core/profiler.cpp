@@ -50,7 +50,7 @@ Profiler::Profiler(Options options, std::unique_ptr<Backend> backend, Services s
         backend_->add_columns(columns_);
     }
     frames_.reserve(64);
-    frames_.emplace_back();
+    frames_.push_back({.region = k_no_region});
 }
 
 Profiler::~Profiler()
@@ -61,27 +61,28 @@ Profiler::~Profiler()
 
 void Profiler::start_iterations()
 {
-    if (phase_ == Phase::idle) {
+    if (!is_running()) {
         return;
     }
     if (iteration_ > 0) {
         throw UsageError("start_iterations() after end_iteration() (" + std::to_string(iteration_) +
-                         " iterations have ended); call it once, before the loop");
+                         " iterations have ended); call it before the loop");
     }
     if (!is_recording()) {
         return;
     }
     check_thread("start_iterations()");
     check_nothing_open("start_iterations()");
-    backend_->open_window();
+    backend_->settle();
     backend_->begin_iteration(iteration_, frames_.front());
     iteration_start_ns_ = services_.clock->now_ns();
 }
 
 void Profiler::end_iteration(std::optional<std::int64_t> context_rank)
 {
-    if (phase_ == Phase::idle) {
-        if (backend_ != nullptr && !was_started_) {
+    if (!is_running()) {
+        has_record_ = false;
+        if (backend_ != nullptr && run_number_ == 0) {
             warn_once(
                 "end_iteration() before start() (nothing is recorded); enter the profiler with "
                 "start(), in Python with a with statement");
@@ -92,7 +93,7 @@ void Profiler::end_iteration(std::optional<std::int64_t> context_rank)
         note_rank(context_rank);
         has_record_ = false;
         ++iteration_;
-        if (phase_ == Phase::warmup) {
+        if (!is_over()) {
             enter_window_or_leave_it();
             iteration_start_ns_ = is_recording() ? services_.clock->now_ns() : 0;
         }
@@ -112,7 +113,17 @@ void Profiler::end_iteration(std::optional<std::int64_t> context_rank)
     ++summary_.recorded_iterations;
     write(record_);
     ++iteration_;
-    enter_window_or_leave_it();
+    try {
+        enter_window_or_leave_it();
+    } catch (...) {
+        restart_clock(end_ns);
+        throw;
+    }
+    restart_clock(end_ns);
+}
+
+void Profiler::restart_clock(std::int64_t end_ns) noexcept
+{
     iteration_start_ns_ = services_.clock->now_ns();
     profiler_ns_ += iteration_start_ns_ - end_ns;
 }
@@ -124,7 +135,7 @@ void Profiler::enter_window_or_leave_it()
             backend_->open_window();
         }
         backend_->begin_iteration(iteration_, frames_.front());
-        phase_ = Phase::recording;
+        set_phase(Phase::recording);
         recording_.store(true, std::memory_order_relaxed);
         return;
     }
@@ -132,7 +143,7 @@ void Profiler::enter_window_or_leave_it()
         recording_.store(false, std::memory_order_relaxed);
         backend_->close_window();
     }
-    phase_ = window_.is_over(iteration_) ? Phase::over : Phase::warmup;
+    set_phase(window_.is_over(iteration_) ? Phase::over : Phase::warmup);
 }
 
 void Profiler::write(const IterationRecord& record)
@@ -145,7 +156,7 @@ void Profiler::write(const IterationRecord& record)
         try {
             sink->write(record, columns_);
         } catch (const std::exception& error) {
-            is_lost = true;
+            is_lost = is_lost || !sink->file().first.empty();
             warn_once(error.what());
         }
     }

@@ -9,12 +9,12 @@ namespace iterscope {
 
 RegionId Profiler::intern(std::string_view name)
 {
+    if (is_recording()) {
+        check_thread("a region was named");
+    }
     const auto known = region_ids_.find(name);
     if (known != region_ids_.end()) {
         return known->second;
-    }
-    if (is_recording()) {
-        check_thread("a region was named");
     }
     const auto id = static_cast<RegionId>(regions_.size());
     const std::string& kept = region_names_.emplace_back(name);
@@ -28,11 +28,10 @@ RegionId Profiler::intern(std::string_view name)
 
 void Profiler::check_name(RegionId region)
 {
-    if (phase_ != Phase::warmup && phase_ != Phase::recording) {
-        return;
+    if (checks_names()) {
+        region_seen_ = true;
+        require_legal(region);
     }
-    region_seen_ = true;
-    require_legal(region);
 }
 
 void Profiler::require_legal(RegionId region) const
@@ -44,6 +43,9 @@ void Profiler::require_legal(RegionId region) const
 
 Region Profiler::region(std::string_view name)
 {
+    if (is_running()) {
+        check_thread("a region was named");
+    }
     const RegionId id = intern(name);
     require_legal(id);
     return {*this, id};
@@ -51,12 +53,13 @@ Region Profiler::region(std::string_view name)
 
 ScopedRegion Profiler::track_step(std::string_view name)
 {
-    if (phase_ == Phase::warmup || phase_ == Phase::recording) {
-        const RegionId id = intern(name);
-        check_name(id);
-        return {*this, id};
+    // In the warm-up other threads are not checked, so they must not touch the names either.
+    if (!checks_names() || (!is_recording() && std::this_thread::get_id() != owner())) {
+        return {*this, 0};
     }
-    return {*this, 0};
+    const RegionId id = intern(name);
+    check_name(id);
+    return {*this, id};
 }
 
 void Profiler::enter(RegionId region)
@@ -68,7 +71,13 @@ void Profiler::enter(RegionId region)
         check_thread("a region was entered");
     }
     RegionEntry& entry = regions_[region];
-    frames_.push_back({.region = region, .outermost = entry.depth == 0});
+    const RegionId parent = frames_.back().region;
+    const bool is_outermost = entry.depth == 0;
+    if (is_outermost && entry.last_parent != parent) {
+        entry.last_parent = parent;
+        note_parent(entry, parent);
+    }
+    frames_.push_back({.region = region, .outermost = is_outermost});
     ++entry.depth;
     Frame& frame = frames_.back();
     try {
@@ -96,10 +105,18 @@ void Profiler::leave(RegionId region)
     try {
         backend_->leave(frame, *(&frame - 1));
     } catch (...) {
+        backend_->discard(frame, *(&frame - 1));
         pop();
         throw;
     }
     pop();
+}
+
+void Profiler::note_parent(RegionEntry& entry, RegionId parent)
+{
+    if (std::ranges::find(entry.parents, parent) == entry.parents.end()) {
+        entry.parents.push_back(parent);
+    }
 }
 
 void Profiler::pop() noexcept
@@ -175,11 +192,11 @@ void Profiler::check_nothing_open(const char* call)
     }
     if (!open.empty()) {
         throw UsageError(std::string(call) + " while " + open +
-                         " is open (a region belongs to one iteration); leave it first");
+                         " is still open (a region belongs to one iteration); leave it first");
     }
     discard_abandoned();
 }
 
-std::string Profiler::quoted(RegionId region) const { return "'" + *regions_[region].name + "'"; }
+std::string Profiler::quoted(RegionId region) const { return "'" + region_name(region) + "'"; }
 
 }  // namespace iterscope

@@ -34,7 +34,7 @@ void Profiler::start()
     if (backend_ == nullptr) {
         return;
     }
-    if (phase_ != Phase::idle) {
+    if (is_running()) {
         throw UsageError(
             "the profiler is already running (one run goes from start() to finalize()); finalize "
             "it first, or create a second profiler");
@@ -55,11 +55,13 @@ void Profiler::begin_run()
 {
     owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     owner_pid_ = getpid();
-    was_started_ = true;
+    ++run_number_;
     exceptions_at_start_ = std::uncaught_exceptions();
     frames_.resize(1);
     for (RegionEntry& region : regions_) {
         region.depth = 0;
+        region.last_parent = k_unknown_parent;
+        region.parents.clear();
     }
     iteration_ = 0;
     has_record_ = false;
@@ -76,6 +78,7 @@ void Profiler::begin_run()
     context_.host = host_name();
     context_.start_unix_ns = unix_now_ns();
     context_.versions = services_.versions;
+    context_.warn = [this](const std::string& line) { warn_once(line); };
     for (const std::string& line : context_.launch.warnings) {
         warn_once(line);
     }
@@ -93,28 +96,45 @@ void Profiler::begin_sinks()
         context_.stem.clear();
         throw;
     }
-    phase_ = Phase::warmup;
+    set_phase(Phase::warmup);
 }
 
-void Profiler::finalize(std::optional<std::int64_t> context_rank) noexcept
+void Profiler::finalize(std::optional<std::int64_t> context_rank)
 {
-    try {
-        if (phase_ != Phase::idle) {
-            note_rank(context_rank);
-        }
-    } catch (...) {  // out of memory for a warning: the run still ends below
+    if (is_recording()) {
+        check_thread("finalize()");
     }
-    finish(false, "");
+    if (is_running()) {
+        note_rank(context_rank);
+    } else if (context_rank && run_number_ > 0) {
+        note_rank_of_ended_run(*context_rank);
+    }
+    close();
 }
 
-void Profiler::fail(std::string_view error) noexcept { finish(true, error); }
+void Profiler::fail(std::string_view error)
+{
+    if (is_recording()) {
+        check_thread("fail()");
+    }
+    finish(true, error);
+}
+
+void Profiler::note_rank_of_ended_run(std::int64_t context_rank) noexcept
+{
+    const std::size_t known = summary_.other_ranks.size();
+    note_rank(context_rank);
+    if (summary_.other_ranks.size() > known) {
+        finish_sinks();
+    }
+}
 
 void Profiler::finish(bool failed, std::string_view error) noexcept
 {
-    if (phase_ == Phase::idle) {
+    if (!is_running()) {
         return;
     }
-    phase_ = Phase::idle;
+    set_phase(Phase::idle);
     if (recording_.exchange(false, std::memory_order_relaxed)) {
         backend_->close_window();
     }
@@ -128,23 +148,60 @@ void Profiler::finish(bool failed, std::string_view error) noexcept
         summary_.iterations = iteration_;
         summary_.profiler_time_sec = static_cast<double>(profiler_ns_) / 1e9;
         backend_->summarize(summary_);
+        collect_parents();
         report_silence(summary_);
         if (!sinks_.empty() && summary_.region_count > 0) {
             summary_.region_cost_sec = backend_->region_cost_sec();
         }
-        for (const std::shared_ptr<Sink>& sink : sinks_) {
-            try {
-                sink->finish(summary_);
-            } catch (const std::exception& problem) {
-                warn_once(problem.what());
-            }
-        }
-        if (!context_.stem.empty() && context_.launch.rank == 0) {
-            const std::int64_t rows = summary_.recorded_iterations - summary_.rows_lost;
-            services_.inform("saved " + std::to_string(rows) + " rows in " +
-                             (context_.folder / context_.stem).string() + "_*");
-        }
+        finish_sinks();
+        report_files();
     } catch (...) {  // a run that cannot report its end has still kept its rows
+    }
+}
+
+void Profiler::finish_sinks() noexcept
+{
+    for (const std::shared_ptr<Sink>& sink : sinks_) {
+        try {
+            sink->finish(summary_);
+        } catch (const std::exception& problem) {
+            warn_once(problem.what());
+        }
+    }
+}
+
+void Profiler::report_files()
+{
+    if (context_.stem.empty()) {
+        return;
+    }
+    for (const auto& [kind, path] : files()) {
+        if (!std::filesystem::exists(path)) {
+            warn_once(
+                "'" + path.string() +
+                "' is gone (something removed it during the run); keep outputs/ until the run "
+                "has ended");
+            return;
+        }
+    }
+    if (context_.launch.rank == 0) {
+        const std::int64_t rows = summary_.recorded_iterations - summary_.rows_lost;
+        services_.inform("saved " + std::to_string(rows) + " rows in " +
+                         (context_.folder / context_.stem).string() + "_*");
+    }
+}
+
+void Profiler::collect_parents()
+{
+    for (const RegionEntry& region : regions_) {
+        if (region.parents.empty()) {
+            continue;
+        }
+        std::vector<std::string> names;
+        for (const RegionId parent : region.parents) {
+            names.push_back(parent == k_no_region ? std::string() : *regions_[parent].name);
+        }
+        summary_.region_parents.emplace_back(*region.name, std::move(names));
     }
 }
 

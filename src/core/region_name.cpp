@@ -7,10 +7,10 @@ namespace iterscope {
 namespace {
 
 // The union over modes, so that a grid over modes accepts the same names in each.
-constexpr std::array<std::string_view, 5> k_own_columns = {
-    "iter", "total_time_sec", "max_gpu_mb", "comm_cuda_sec", "comm_sync_sec"};
-constexpr std::array<std::string_view, 5> k_region_suffixes = {"_time_sec", "_max_gpu_mb",
-                                                               "_cpu_sec", "_cuda_sec", "_comm_sec"};
+constexpr std::array<std::string_view, 5> k_own_columns = {"iter", "total_time_sec", "max_gpu_mb",
+                                                           "comm_cuda_sec", "comm_sync_sec"};
+constexpr std::array<std::string_view, 5> k_region_suffixes = {
+    "_time_sec", "_max_gpu_mb", "_cpu_sec", "_cuda_sec", "_comm_sec"};
 
 }  // namespace
 

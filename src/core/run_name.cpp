@@ -16,9 +16,12 @@ std::size_t utf8_length(std::string_view text)
 {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = byte(0);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3
-                                                           : lead < 0xF5   ? 4
-                                                                           : 0;
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
     if (length == 0 || length > text.size()) {
         return 0;
     }
@@ -75,8 +78,7 @@ std::string run_stem(std::string_view safe_name, const Launch& launch, int attem
 {
     std::string stem(safe_name);
     const bool has_ranks = launch.size > 1;
-    const bool in_slurm_step = launch.label.starts_with("job");
-    if (!launch.label.empty() && (has_ranks || in_slurm_step)) {
+    if (!launch.label.empty() && (has_ranks || launch.is_slurm_step)) {
         stem += "_" + launch.label;
     }
     if (attempt > 1) {

@@ -59,9 +59,8 @@ void AcceleratorDevice::synchronize()
     if (is_idle()) {
         return;
     }
-    checked(device_, "synchronising", [&] {
-        c10::impl::VirtualGuardImpl(device_.type()).synchronizeDevice(index());
-    });
+    checked(device_, "synchronising",
+            [&] { c10::impl::VirtualGuardImpl(device_.type()).synchronizeDevice(index()); });
 }
 
 std::int64_t AcceleratorDevice::peak_bytes()
@@ -71,7 +70,8 @@ std::int64_t AcceleratorDevice::peak_bytes()
         return 0;
     }
     return checked(device_, "reading the peak memory of", [&] {
-        constexpr auto k_aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+        constexpr auto k_aggregate =
+            static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
         return statistics->getDeviceStats(index()).allocated_bytes[k_aggregate].peak;
     });
 }

@@ -2,24 +2,28 @@
 
 namespace iterscope::python {
 
-std::optional<std::int64_t> rank_of(PyObject* context)
+bool rank_of(PyObject* context, std::optional<std::int64_t>& rank)
 {
+    rank.reset();
     if (context == nullptr || context == Py_None) {
-        return std::nullopt;
+        return true;
     }
-    PyObject* rank = PyObject_GetAttrString(context, "rank");
-    PyObject* integer = rank == nullptr ? nullptr : PyNumber_Index(rank);
-    std::optional<std::int64_t> value;
+    PyObject* value = PyObject_GetAttrString(context, "rank");
+    PyObject* integer = value == nullptr ? nullptr : PyNumber_Index(value);
     if (integer != nullptr) {
-        value = PyLong_AsLongLong(integer);
+        rank = PyLong_AsLongLong(integer);
     }
     Py_XDECREF(integer);
-    Py_XDECREF(rank);
-    if (PyErr_Occurred() != nullptr) {  // any object is a context; only a usable rank counts
-        PyErr_Clear();
-        return std::nullopt;
+    Py_XDECREF(value);
+    if (PyErr_Occurred() == nullptr) {
+        return true;
     }
-    return value;
+    rank.reset();
+    if (PyErr_ExceptionMatches(PyExc_Exception) == 0) {
+        return false;  // an interrupt
+    }
+    PyErr_Clear();  // any object is a context; only a usable rank counts
+    return true;
 }
 
 bool read_context(PyObject* const* arguments, Py_ssize_t count, PyObject* names, PyObject*& context)

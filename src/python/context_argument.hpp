@@ -12,7 +12,8 @@ namespace iterscope::python {
 bool read_context(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
                   PyObject*& context);
 
-/// The `rank` of a context, which may be any object; empty if it has none that is an integer.
-std::optional<std::int64_t> rank_of(PyObject* context);
+/// Reads the `rank` of a context, which may be any object; empty if it has none that is an integer.
+/// False with a Python error set if it was interrupted.
+bool rank_of(PyObject* context, std::optional<std::int64_t>& rank);
 
 }  // namespace iterscope::python

@@ -64,6 +64,13 @@ void bind_denoisers(nb::module_& module)
             },
             "n_it_max"_a = 1000, "crit"_a = 1e-5, "tau"_a = 0.01, "rho"_a = 1.99,
             "warm_start"_a = true)
+        .def("__reduce__",
+             [](nb::handle self) {
+                 const TVOptions& options = nb::cast<const TVDenoiser&>(self).options();
+                 return nb::make_tuple(
+                     self.type(), nb::make_tuple(options.max_iterations, options.tolerance,
+                                                 options.tau, options.rho, options.warm_start));
+             })
         .def_prop_ro(
             "iterations", [](const TVDenoiser& self) { return self.iterations(); },
             "Inner iterations that each image [B] of the last call took; None before.");

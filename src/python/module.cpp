@@ -14,14 +14,13 @@ NB_MODULE(_iterscope, module)
     if (!add_errors(module.ptr()) || !add_profiler_types(module.ptr())) {
         throw nb::python_error();
     }
-    nb::register_exception_translator(
-        [](const std::exception_ptr& exception, void* /*payload*/) {
-            try {
-                std::rethrow_exception(exception);
-            } catch (const iterscope::Error&) {
-                set_python_error(std::current_exception());
-            }
-        });
+    nb::register_exception_translator([](const std::exception_ptr& exception, void* /*payload*/) {
+        try {
+            std::rethrow_exception(exception);
+        } catch (const iterscope::Error&) {
+            set_python_error(std::current_exception());
+        }
+    });
     module.attr("__version__") = ITERSCOPE_VERSION;
     module.attr("built_torch_version") = iterscope::torch::built_version();
 

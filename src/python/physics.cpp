@@ -14,6 +14,7 @@
 #include <iterscope/physics/stacked_physics.hpp>
 
 #include "bindings.hpp"
+#include "garbage_collection.hpp"
 #include "sizes.hpp"
 #include "tensor_call.hpp"
 #include "tensor_caster.hpp"
@@ -176,6 +177,14 @@ void bind_super_resolution(nb::module_& module)
                          return nb::make_tuple(self.image_size()[0], self.image_size()[1]);
                      })
         .def_prop_ro("factor", &MultiFrameSuperResolution::factor)
+        .def("__reduce__",
+             [](nb::handle self) {
+                 const auto& physics = nb::cast<const MultiFrameSuperResolution&>(self);
+                 const auto [height, width] = physics.image_size();
+                 return nb::make_tuple(
+                     self.type(), nb::make_tuple(nb::make_tuple(height, width), physics.kernels(),
+                                                 physics.factor()));
+             })
         .def_prop_ro("kernels", &MultiFrameSuperResolution::kernels,
                      "[frames, height, width], float64 on the CPU.");
 }
@@ -189,9 +198,11 @@ void bind_physics(nb::module_& module)
     bind_super_resolution(module);
     nb::class_<Denoising, LinearPhysics>(module, "Denoising",
                                          "The identity, on images and volumes of any size.")
-        .def(nb::init<>());
+        .def(nb::init<>())
+        .def("__reduce__",
+             [](nb::handle self) { return nb::make_tuple(self.type(), nb::make_tuple()); });
     nb::class_<StackedPhysics, LinearPhysics>(
-        module, "StackedPhysics",
+        module, "StackedPhysics", nb::type_slots(stacked_physics_slots),
         "Operators that look at the same image: their measurements, one after the other. Adjoint\n"
         "and normal operator are sums over the operators.")
         .def(
@@ -199,7 +210,14 @@ void bind_physics(nb::module_& module)
             [](StackedPhysics* self, const std::vector<std::shared_ptr<LinearPhysics>>& operators) {
                 new (self) StackedPhysics({operators.begin(), operators.end()});
             },
-            "operators"_a);
+            "operators"_a)
+        .def("__reduce__", [](nb::handle self) {
+            nb::list operators;
+            for (const auto& part : nb::cast<const StackedPhysics&>(self).operators()) {
+                operators.append(nb::cast(std::const_pointer_cast<LinearPhysics>(part)));
+            }
+            return nb::make_tuple(self.type(), nb::make_tuple(operators));
+        });
     module.def(
         "gaussian_kernels",
         [](std::int64_t count, std::int64_t size, const nb::object& sigma) {

@@ -14,6 +14,8 @@ struct ProfilerObject {
     PyObject_HEAD std::shared_ptr<SharedProfiler> shared;
     /// Region objects by name.
     PyObject* regions;
+    /// What `track_step` gives where nothing will be recorded: in mode None, and after the window.
+    PyObject* idle_region;
     /// (callable, arguments) that make an equal, not started profiler; for pickle.
     PyObject* recipe;
     PyObject* weak_references;

@@ -30,8 +30,31 @@ ParameterValue read_value(nb::handle value)
     if (PyFloat_Check(value.ptr())) {
         return PyFloat_AS_DOUBLE(value.ptr());
     }
-    return std::string(nb::str(value).c_str());
+    return nb::cast<std::string>(value);
 }
+
+/// Lets others run Python while the profiler waits for the device.
+class UnlockingDevice final : public Device {
+public:
+    explicit UnlockingDevice(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+    std::string name() const override { return device_->name(); }
+    bool is_accelerator() const noexcept override { return device_->is_accelerator(); }
+    void synchronize() override
+    {
+        if (PyGILState_Check() == 0) {
+            device_->synchronize();  // a solver in C++ has let go of the lock already
+            return;
+        }
+        const nb::gil_scoped_release unlocked;
+        device_->synchronize();
+    }
+    std::int64_t peak_bytes() override { return device_->peak_bytes(); }
+    void reset_peak_bytes() override { device_->reset_peak_bytes(); }
+
+private:
+    std::shared_ptr<Device> device_;
+};
 
 /// Rank and size of torch.distributed, if the program uses it.
 std::optional<ProcessGroup> python_process_group()
@@ -51,7 +74,8 @@ bool read_options(PyObject* given, Options& options)
         const auto dict = nb::borrow<nb::dict>(given);
         options.mode = parse_mode(nb::cast<std::string>(dict["mode"]));
         options.device = nb::cast<std::string>(dict["device"]);
-        options.name = nb::cast<std::string>(dict["name"]);
+        const auto name = nb::cast<nb::bytes>(dict["name"]);
+        options.name.assign(name.c_str(), name.size());
         options.warmup = nb::cast<std::int64_t>(dict["warmup"]);
         options.active = nb::cast<std::int64_t>(dict["active"]);
         options.repeat = nb::cast<std::int64_t>(dict["repeat"]);
@@ -74,16 +98,16 @@ bool read_options(PyObject* given, Options& options)
 void make_shared_profiler(Options options, SharedProfiler& shared)
 {
     Services services;
-    services.warn = [&shared](const std::string& line) { shared.warnings.push_back(line); };
-    services.inform = [&shared](const std::string& line) { shared.infos.push_back(line); };
+    services.warn = [&shared](const std::string& line) { shared.lines.warn(line); };
+    services.inform = [&shared](const std::string& line) { shared.lines.inform(line); };
     services.process_group = [] {
         const nb::gil_scoped_acquire locked;
         return python_process_group();
     };
     services.versions = {{"python", PY_VERSION}};
     if (options.mode != Mode::null) {
-        services.device = torch::make_device(options.device, services.warn);
-        shared.waits_for_device = services.device->is_accelerator();
+        services.device =
+            std::make_shared<UnlockingDevice>(torch::make_device(options.device, services.warn));
     }
     shared.profiler = torch::make_profiler(std::move(options), std::move(services));
 }

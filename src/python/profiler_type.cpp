@@ -19,22 +19,24 @@ namespace {
 
 PyTypeObject* profiler_type = nullptr;
 
+bool is_null(PyObject* object) { return profiler_of(object).options().mode == Mode::null; }
+
 /// Runs `call` on the profiler and says what it had to say. False with a Python error set.
 template <class Call>
 bool run(PyObject* object, Call call)
 {
     SharedProfiler& shared = *as_profiler(object)->shared;
     try {
-        const MaybeUnlocked unlocked(shared);
         call(*shared.profiler);
     } catch (...) {
         const std::exception_ptr error = std::current_exception();
-        if (!shared.has_lines() || say_lines(shared)) {
-            set_python_error(error);
+        if (!shared.lines.say()) {
+            PyErr_WriteUnraisable(object);  // a warning made an error must not hide the real one
         }
+        set_python_error(error);
         return false;
     }
-    return !shared.has_lines() || say_lines(shared);
+    return shared.lines.say();
 }
 
 PyObject* find_region(PyObject* object, PyObject* name)
@@ -74,6 +76,10 @@ PyObject* find_region(PyObject* object, PyObject* name)
 
 PyObject* profiler_track_step(PyObject* object, PyObject* name)
 {
+    // Where nothing is recorded any more, names are not kept: a solver may make new ones for ever.
+    if (is_null(object) || profiler_of(object).is_over()) {
+        return Py_NewRef(as_profiler(object)->idle_region);
+    }
     PyObject* region = find_region(object, name);
     if (region == nullptr) {
         return nullptr;
@@ -89,13 +95,15 @@ PyObject* profiler_track_step(PyObject* object, PyObject* name)
 
 PyObject* profiler_region(PyObject* object, PyObject* name)
 {
+    if (is_null(object)) {
+        return Py_NewRef(as_profiler(object)->idle_region);
+    }
     PyObject* region = find_region(object, name);
     if (region == nullptr) {
         return nullptr;
     }
     try {
-        Profiler& profiler = profiler_of(object);
-        profiler.require_legal(region_id(region));
+        profiler_of(object).require_legal(region_id(region));
     } catch (...) {
         set_python_error(std::current_exception());
         return nullptr;
@@ -105,7 +113,39 @@ PyObject* profiler_region(PyObject* object, PyObject* name)
 
 PyObject* profiler_enter(PyObject* object, PyObject* /*unused*/)
 {
-    return run(object, [](Profiler& profiler) { profiler.start(); }) ? Py_NewRef(object) : nullptr;
+    bool is_started = false;
+    const auto start = [&](Profiler& profiler) {
+        profiler.start();
+        is_started = true;
+    };
+    if (run(object, start)) {
+        return Py_NewRef(object);
+    }
+    if (is_started) {  // a warning became an error: without a body there will be no __exit__
+        PyObject* type = nullptr;
+        PyObject* value = nullptr;
+        PyObject* traceback = nullptr;
+        PyErr_Fetch(&type, &value, &traceback);
+        run(object, [](Profiler& profiler) { profiler.fail("a warning became an error"); });
+        PyErr_Restore(type, value, traceback);
+    }
+    return nullptr;
+}
+
+/// `sys.exit(0)`, and a generator that its consumer has closed: the solver ended as it wanted to.
+bool is_normal_end(PyObject* type, PyObject* value)
+{
+    if (PyErr_GivenExceptionMatches(type, PyExc_GeneratorExit) != 0) {
+        return true;
+    }
+    if (value == nullptr || PyErr_GivenExceptionMatches(type, PyExc_SystemExit) == 0) {
+        return false;
+    }
+    PyObject* code = PyObject_GetAttrString(value, "code");
+    const bool is_zero = code != nullptr && (code == Py_None || PyObject_Not(code) == 1);
+    Py_XDECREF(code);
+    PyErr_Clear();
+    return is_zero;
 }
 
 /// "ValueError: text" of an exception, for run.json.
@@ -124,13 +164,14 @@ std::string describe_exception(PyObject* type, PyObject* value)
 
 PyObject* profiler_exit(PyObject* object, PyObject* const* arguments, Py_ssize_t count)
 {
-    const bool failed = count > 0 && arguments[0] != Py_None;
+    const bool raised = count > 0 && arguments[0] != Py_None;
+    const bool failed = raised && !is_normal_end(arguments[0], count > 1 ? arguments[1] : nullptr);
     const std::string error =
         failed ? describe_exception(arguments[0], count > 1 ? arguments[1] : nullptr) : "";
     const bool said = run(
         object, [&](Profiler& profiler) { failed ? profiler.fail(error) : profiler.finalize(); });
     if (!said) {
-        if (!failed) {
+        if (!raised) {
             return nullptr;
         }
         PyErr_WriteUnraisable(object);  // a warning made an error must not replace the body's
@@ -153,7 +194,10 @@ PyObject* profiler_end_iteration(PyObject* object, PyObject* const* arguments, P
     if (!read_context(arguments, count, names, context)) {
         return nullptr;
     }
-    const std::optional<std::int64_t> rank = rank_of(context);
+    std::optional<std::int64_t> rank;
+    if (!is_null(object) && !rank_of(context, rank)) {
+        return nullptr;
+    }
     if (!run(object, [&](Profiler& profiler) { profiler.end_iteration(rank); })) {
         return nullptr;
     }
@@ -167,7 +211,10 @@ PyObject* profiler_finalize(PyObject* object, PyObject* const* arguments, Py_ssi
     if (!read_context(arguments, count, names, context)) {
         return nullptr;
     }
-    const std::optional<std::int64_t> rank = rank_of(context);
+    std::optional<std::int64_t> rank;
+    if (!is_null(object) && !rank_of(context, rank)) {
+        return nullptr;
+    }
     if (!run(object, [&](Profiler& profiler) { profiler.finalize(rank); })) {
         return nullptr;
     }
@@ -249,18 +296,20 @@ PyObject* profiler_new(PyTypeObject* type, PyObject* arguments, PyObject* /*keyw
         return nullptr;
     }
     PyObject* object = type->tp_alloc(type, 0);
-    PyObject* regions = PyDict_New();
-    if (object == nullptr || regions == nullptr) {
-        Py_XDECREF(regions);
-        Py_XDECREF(object);
+    if (object == nullptr) {
         return nullptr;
     }
     ProfilerObject* self = as_profiler(object);
     std::construct_at(&self->shared, std::make_shared<SharedProfiler>());
     std::construct_at(&self->keys);
-    self->regions = regions;
+    self->regions = PyDict_New();
+    self->idle_region = make_idle_region();
     self->recipe = Py_NewRef(recipe);
     self->weak_references = nullptr;
+    if (self->regions == nullptr || self->idle_region == nullptr) {
+        Py_DECREF(object);
+        return nullptr;
+    }
     try {
         Options options;
         if (!read_options(given, options)) {
@@ -273,7 +322,7 @@ PyObject* profiler_new(PyTypeObject* type, PyObject* arguments, PyObject* /*keyw
         Py_DECREF(object);
         return nullptr;
     }
-    if (self->shared->has_lines() && !say_lines(*self->shared)) {
+    if (!self->shared->lines.say(2)) {  // above create_profiler
         Py_DECREF(object);
         return nullptr;
     }
@@ -293,8 +342,8 @@ void profiler_dealloc(PyObject* object)
         PyObject* value = nullptr;
         PyObject* traceback = nullptr;
         PyErr_Fetch(&type, &value, &traceback);
-        self->shared->profiler->finalize();
-        if (self->shared->has_lines() && !say_lines(*self->shared)) {
+        self->shared->profiler->close();
+        if (!self->shared->lines.say()) {
             PyErr_WriteUnraisable(nullptr);
         }
         PyErr_Restore(type, value, traceback);
@@ -303,6 +352,7 @@ void profiler_dealloc(PyObject* object)
         Py_XDECREF(key);
     }
     Py_XDECREF(self->regions);
+    Py_XDECREF(self->idle_region);
     Py_XDECREF(self->recipe);
     std::destroy_at(&self->keys);
     std::destroy_at(&self->shared);
@@ -322,21 +372,26 @@ PyMethodDef profiler_methods[] = {
     {"__exit__", as_method(profiler_exit), METH_FASTCALL,
      "Ends the run; after an exception as failed."},
     {"track_step", profiler_track_step, METH_O,
-     "track_step(name)\n--\n\nThe region of that name, a context manager and a decorator."},
+     "track_step($self, name, /)\n--\n\nThe region of that name, a context manager and a "
+     "decorator."},
     {"region", profiler_region, METH_O,
-     "region(name)\n--\n\nThe same, with the name checked at once: make it once, enter it often."},
+     "region($self, name, /)\n--\n\nThe same, with the name checked at once: make it once, enter "
+     "it often."},
     {"start_iterations", profiler_start_iterations, METH_NOARGS,
-     "start_iterations()\n--\n\nRestarts the clock of iteration 0; call it right before the loop."},
+     "start_iterations($self)\n--\n\nRestarts the clock of iteration 0; call it right before the "
+     "loop."},
     {"end_iteration", as_method(profiler_end_iteration), METH_FASTCALL | METH_KEYWORDS,
-     "end_iteration(ctx=None)\n--\n\nCloses the iteration and records it inside the window."},
+     "end_iteration($self, ctx=None)\n--\n\nCloses the iteration and records it inside the "
+     "window."},
     {"get_current_metrics", profiler_get_current_metrics, METH_NOARGS,
-     "get_current_metrics()\n--\n\nMetrics of the iteration that ended last, in seconds and MiB; "
+     "get_current_metrics($self)\n--\n\nMetrics of the iteration that ended last, in seconds and "
+     "MiB; "
      "empty unless it was recorded."},
     {"operator_table", as_method(profiler_operator_table), METH_FASTCALL | METH_KEYWORDS,
      "operator_table(full=False)\n--\n\nMode torch: the operators of the iteration that ended last, "
      "as the CSV has them; with full those at any depth."},
     {"finalize", as_method(profiler_finalize), METH_FASTCALL | METH_KEYWORDS,
-     "finalize(ctx=None)\n--\n\nEnds the run; idempotent."},
+     "finalize($self, ctx=None)\n--\n\nEnds the run; idempotent."},
     {"__reduce__", profiler_reduce, METH_NOARGS, "A not started profiler with equal options."},
     {nullptr, nullptr, 0, nullptr}};
 

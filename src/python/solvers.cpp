@@ -10,7 +10,10 @@
 #include <iterscope/solvers/pnp.hpp>
 
 #include "bindings.hpp"
+#include "garbage_collection.hpp"
+#include "process_group.hpp"
 #include "sizes.hpp"
+#include "solvers/default_device.hpp"
 #include "tensor_call.hpp"
 #include "tensor_caster.hpp"
 
@@ -80,6 +83,10 @@ void init_pnp(PnP* self, const nb::object& physics, const Measurements& measurem
     options.norm_strategy = parse_norm_strategy(norm_strategy);
     options.value_range = value_range;
     options.device = device_from(device);
+    const std::optional<ProcessGroup> group = process_group();
+    if (!options.device && group && !measurements.empty() && measurements[0].defined()) {
+        options.device = solver_device({}, measurements[0].device(), group).str();
+    }
     options.compile = compile;
     new (self) PnP(operators, measurements, denoiser_from(denoiser),
                    profiler.is_none() ? nullptr : profiler_from(profiler), std::move(options));
@@ -89,8 +96,17 @@ void init_pnp(PnP* self, const nb::object& physics, const Measurements& measurem
 
 void bind_solvers(nb::module_& module)
 {
+    module.def(
+        "solver_device",
+        [](const nb::object& device) {
+            return solver_device(device_from(device), c10::kCPU, process_group()).str();
+        },
+        "device"_a = nb::none(),
+        "The device asked for, or this process's own GPU, or without CUDA the CPU. The default's\n"
+        "index is the local rank that the launcher gave, or 0 where the process sees one GPU.\n"
+        "Raises ConfigError for a device that is unknown or not there.");
     nb::class_<PnP>(
-        module, "PnP",
+        module, "PnP", nb::type_slots(pnp_slots),
         "Plug-and-play proximal gradient descent. One step() is\n\n"
         "- region ``gradient``: z = x - step_size A^T(A x - y);\n"
         "- region ``denoise``: x = D_sigma(z); with ``denoiser_lambda_relaxation`` l it is mixed\n"

@@ -19,6 +19,8 @@ constexpr int k_absent = -1;
 constexpr std::string_view k_first_header = "iter,total_time_sec,max_gpu_mb";
 constexpr std::size_t k_first_columns = 2;
 
+constexpr std::size_t k_most_columns = 2000;
+
 /// Copies `source` with `header` for its first record and `tail` before each later line end.
 /// Only the header can hold quoted line ends; rows are numbers.
 void copy_rows(const std::filesystem::path& source, const std::string& header,
@@ -40,7 +42,7 @@ void copy_rows(const std::filesystem::path& source, const std::string& header,
         out.clear();
     }
     if (!in.eof()) {
-        throw io_error("reading", source, errno, "check the disk");
+        throw io_error("reading", source, errno);
     }
 }
 
@@ -58,6 +60,7 @@ void MetricsCsv::begin(RunContext& context)
         places_.push_back(static_cast<int>(column));
     }
     is_frozen_ = false;
+    warn_ = context.warn;
     try {
         file_.append(header_);
     } catch (...) {
@@ -83,14 +86,8 @@ void MetricsCsv::write(const IterationRecord& record, const ColumnTable& columns
             added.push_back(metric.column);
         }
     }
-    std::string problem;
     if (!added.empty() && !is_frozen_) {
-        try {
-            add_columns(added, columns);
-        } catch (const IoError& error) {
-            is_frozen_ = true;
-            problem = error.what();
-        }
+        widen(added, columns);
     }
 
     cells_.assign(order_.size(), nullptr);
@@ -109,9 +106,24 @@ void MetricsCsv::write(const IterationRecord& record, const ColumnTable& columns
     }
     row_ += '\n';
     file_.append(row_);
-    if (!problem.empty()) {
-        throw IoError(problem + ". Rows go on without the columns of new regions");
+}
+
+void MetricsCsv::widen(const std::vector<ColumnId>& added, const ColumnTable& columns)
+{
+    std::string problem;
+    if (order_.size() + added.size() > k_most_columns) {
+        problem = "the run has more than " + std::to_string(k_most_columns) +
+                  " metrics (each new region rewrites the file); take counters out of region names";
+    } else {
+        try {
+            add_columns(added, columns);
+            return;
+        } catch (const IoError& error) {
+            problem = error.what();
+        }
     }
+    is_frozen_ = true;
+    warn_(problem + ". Rows go on without the columns of new regions");
 }
 
 void MetricsCsv::add_columns(const std::vector<ColumnId>& added, const ColumnTable& columns)
@@ -124,8 +136,7 @@ void MetricsCsv::add_columns(const std::vector<ColumnId>& added, const ColumnTab
     header += '\n';
     Replacement replacement(path_);
     copy_rows(path_, header, std::string(added.size(), ','), header_.size(), replacement);
-    replacement.commit();
-    file_ = AppendFile::open(path_);
+    file_ = replacement.commit();
     header_ = std::move(header);
     for (const ColumnId column : added) {
         places_[column] = static_cast<int>(order_.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ public:
     std::pair<std::string, std::filesystem::path> file() const override;
 
 private:
+    /// Adds the columns, or says once why there will be no more.
+    void widen(const std::vector<ColumnId>& added, const ColumnTable& columns);
     void add_columns(const std::vector<ColumnId>& added, const ColumnTable& columns);
 
     std::filesystem::path path_;
@@ -31,8 +34,9 @@ private:
     std::vector<ColumnId> order_;
     /// For each ColumnId its place in `order_`, or k_absent.
     std::vector<int> places_;
-    /// A replacement failed: no further column is added.
+    /// No further column is added.
     bool is_frozen_ = false;
+    std::function<void(const std::string& line)> warn_;
     std::vector<const Metric*> cells_;
     std::string row_;
 };

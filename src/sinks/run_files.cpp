@@ -20,8 +20,7 @@ fs::path make_output_folder()
         fs::create_directories(folder, error);
     }
     if (error || !fs::is_directory(folder)) {
-        throw io_error("creating the folder", folder, error ? error.value() : ENOTDIR,
-                       "start the run in a directory where it can write, or drop save_file");
+        throw io_error("creating the folder", folder, error ? error.value() : ENOTDIR);
     }
     return folder;
 }

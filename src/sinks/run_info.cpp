@@ -19,6 +19,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int k_format = 1;
 
+constexpr std::size_t k_room_for_the_end = 1024;
+
 std::string utc_time(std::int64_t unix_ns)
 {
     const auto seconds = static_cast<std::time_t>(unix_ns / 1'000'000'000);
@@ -121,13 +123,22 @@ void add_end(Json& json, const RunSummary& summary, Mode mode)
         json["partial_iterations"] = summary.partial_iterations;
     }
     json["context_ranks"] = summary.other_ranks;
+    json["region_parents"] = Json::object();
+    for (const auto& [region, parents] : summary.region_parents) {
+        json["region_parents"][region] = parents;
+    }
 }
 
-void replace(const std::filesystem::path& path, const Json& json)
+std::string text_of(const Json& json)
+{
+    // Names are any bytes: what is not UTF-8 becomes U+FFFD.
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void replace(const std::filesystem::path& path, const std::string& text)
 {
     Replacement file(path);
-    // Names are any bytes: what is not UTF-8 becomes U+FFFD.
-    file.append(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    file.append(text);
     file.commit();
 }
 
@@ -141,7 +152,8 @@ void RunInfo::begin(RunContext& context)
     path_ = context.folder / (context.stem + k_run_info_suffix);
     context_ = context;
     try {
-        replace(path_, describe(context_));
+        // Room for the end of the run, should the disk be full by then.
+        replace(path_, text_of(describe(context_)) + std::string(k_room_for_the_end, ' ') + "\n");
     } catch (...) {
         cancel();
         throw;
@@ -154,7 +166,11 @@ void RunInfo::finish(const RunSummary& summary)
 {
     Json json = describe(context_);
     add_end(json, summary, context_.options.mode);
-    replace(path_, json);
+    try {
+        replace(path_, text_of(json));
+    } catch (const IoError&) {
+        overwrite(path_, text_of(json));
+    }
 }
 
 std::pair<std::string, std::filesystem::path> RunInfo::file() const

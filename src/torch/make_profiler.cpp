@@ -1,22 +1,19 @@
 #include <iterscope/torch/make_profiler.hpp>
 
 #include <ATen/Version.h>
-#include <c10/core/Device.h>
-#include <c10/core/impl/DeviceGuardImplInterface.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
-#include <c10/util/Exception.h>
 
 #include <iostream>
 #include <string_view>
 
 #include <iterscope/error.hpp>
 
-#include "../backends/torch/observer_collector.hpp"
-#include "../backends/torch/torch_backend.hpp"
-#include "../core/assemble.hpp"
-#include "../devices/accelerator_device.hpp"
-#include "../sinks/communication_csv.hpp"
-#include "../sinks/operators_csv.hpp"
+#include "backends/torch/observer_collector.hpp"
+#include "backends/torch/torch_backend.hpp"
+#include "core/assemble.hpp"
+#include "devices/accelerator_device.hpp"
+#include "devices/find_device.hpp"
+#include "sinks/communication_csv.hpp"
+#include "sinks/operators_csv.hpp"
 
 namespace iterscope::torch {
 
@@ -36,16 +33,6 @@ private:
     std::string name_;
 };
 
-c10::Device parse(const std::string& text)
-{
-    try {
-        return c10::Device(text);
-    } catch (const c10::Error& error) {
-        throw ConfigError("unknown device '" + text + "' (" + error.what_without_backtrace() +
-                          "); use a name such as cpu, cuda or cuda:1");
-    }
-}
-
 std::string_view minor_of(std::string_view version)
 {
     return version.substr(0, version.find('.', version.find('.') + 1));
@@ -55,8 +42,8 @@ void require_built_version()
 {
     const std::string loaded = loaded_version();
     if (!loaded.empty() && minor_of(loaded) != minor_of(built_version())) {
-        throw ConfigError("iterscope was built against PyTorch " + built_version() +
-                          ", PyTorch " + loaded +
+        throw ConfigError("iterscope was built against PyTorch " + built_version() + ", PyTorch " +
+                          loaded +
                           " is loaded (their binary layouts differ); rebuild iterscope against "
                           "the installed PyTorch");
     }
@@ -67,21 +54,14 @@ void require_built_version()
 std::shared_ptr<Device> make_device(const std::string& text,
                                     const std::function<void(const std::string&)>& warn)
 {
-    const c10::Device device = parse(text);
+    const auto [device, count] = find_device(text);
     if (device.is_cpu()) {
         return std::make_shared<CpuDevice>();
     }
-    const bool has_type = c10::impl::hasDeviceGuardImpl(device.type());
-    const int count =
-        has_type ? c10::impl::VirtualGuardImpl(device.type()).deviceCount() : 0;
     if (count == 0) {
         warn("there is no device '" + text +
              "' on this machine (PyTorch finds none of its type); its memory fields stay 0");
         return std::make_shared<AbsentDevice>(device.str());
-    }
-    if (device.has_index() && device.index() >= count) {
-        throw ConfigError("there is no device '" + text + "' (this machine has " +
-                          std::to_string(count) + " of its type, counted from 0); choose another");
     }
     return std::make_shared<AcceleratorDevice>(device);
 }
@@ -95,7 +75,7 @@ std::unique_ptr<Profiler> make_profiler(Options options, Services services)
     if (!services.device) {
         if (options.mode == Mode::null) {
             services.device = std::make_shared<CpuDevice>();
-            parse(options.device);
+            parse_device(options.device);
         } else {
             services.device = make_device(options.device, services.warn);
         }
@@ -110,7 +90,7 @@ std::unique_ptr<Profiler> make_profiler(Options options, Services services)
     validate(options);
     auto backend = std::make_unique<TorchBackend>(
         services.clock, services.device,
-        std::make_unique<ObserverCollector>(parse(options.device)), options.per_step);
+        std::make_unique<ObserverCollector>(parse_device(options.device)), options.per_step);
     std::vector<std::shared_ptr<Sink>> files;
     if (options.per_step) {
         files = {std::make_shared<OperatorsCsv>(), std::make_shared<CommunicationCsv>()};

@@ -199,6 +199,45 @@ TEST(CustomBackend, ADeviceThatFailsRaisesAndTheRegionIsNotOpen)
     EXPECT_EQ(bench.sink->rows.size(), 1U);
 }
 
+TEST(CustomBackend, AFailureAtAnExitLeavesNoNumberForTheRegion)
+{
+    Bench bench({}, true);
+    bench.profiler->start();
+    bench.spend("a", 10);
+    const RegionId a = bench.profiler->intern("a");
+    bench.profiler->enter(a);
+    bench.clock->advance_ms(50);
+    bench.device->fails = true;
+    EXPECT_THROW(bench.profiler->leave(a), DeviceError);
+    bench.device->fails = false;
+    bench.profiler->end_iteration();
+    EXPECT_EQ(bench.metric("a_time_sec"), -1);
+    EXPECT_EQ(bench.metric("total_time_sec"), 0.06);
+}
+
+TEST(CustomBackend, AFailureBetweenIterationsDoesNotMoveTheClock)
+{
+    Bench bench({}, true);
+    bench.profiler->start();
+    bench.clock->advance_ms(10);
+    bench.device->fails_reset = true;
+    EXPECT_THROW(bench.profiler->end_iteration(), DeviceError);
+    EXPECT_EQ(bench.sink->rows.size(), 1U);
+    bench.device->fails_reset = false;
+    bench.clock->advance_ms(10);
+    bench.profiler->end_iteration();
+    EXPECT_EQ(bench.metric("total_time_sec"), 0.01);
+}
+
+TEST(CustomBackend, StartIterationsWaitsForTheSetUp)
+{
+    Bench bench({}, true);
+    bench.profiler->start();
+    bench.calls->clear();
+    bench.profiler->start_iterations();
+    EXPECT_EQ(*bench.calls, (Calls{"sync", "reset", "clock"}));
+}
+
 TEST(CustomBackend, KnowsItsOwnCost)
 {
     const auto sink = std::make_shared<test::MemorySink>();
@@ -206,7 +245,9 @@ TEST(CustomBackend, KnowsItsOwnCost)
     services.sinks = {sink};
     const auto profiler = make_profiler({}, services);
     profiler->start();
-    { const ScopedRegion a = profiler->track_step("a"); }
+    {
+        const ScopedRegion a = profiler->track_step("a");
+    }
     profiler->end_iteration();
     profiler->finalize();
     EXPECT_EQ(sink->last_summary.region_count, 1);

@@ -55,6 +55,62 @@ def test_wrong_solver_parameters_reach_the_user(workplace):
     assert not run.infos
 
 
+def pnp_solver(benchmark, **parameters):
+    (found,) = (kind for kind in benchmark.get_solvers() if kind.name == "PnP")
+    return found.get_instance(**parameters)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"name_prefix": 5}, r"name_prefix is 5 \(the parameter takes a text\)"),
+        ({"name_prefix": None}, "name_prefix is None"),
+        ({"step_size": "abc"}, r"step_size is 'abc' \(the parameter takes a number or null\)"),
+        ({"step_size_scale": True}, r"step_size_scale is True \(the parameter takes a number\)"),
+        ({"denoiser": 1}, "denoiser is 1"),
+        ({"max_batch_size": 1.5}, "max_batch_size is 1.5"),
+        ({"patch_size": [8, "x"]}, "patch_size is .* takes an integer or a list of them"),
+        ({"image_size": {"a": 1}}, "image_size is .* list of them or null"),
+        ({"distribute_physics": "no"}, "distribute_physics is 'no' .* true or false"),
+        ({"profiler_warmup": "2"}, "profiler_warmup is '2'"),
+        ({"profiler_mode": 3}, "profiler_mode is 3"),
+        ({"slurm_nodes": 2}, "slurm_nodes is 2 .*one rank in this version.*; set it to 1"),
+        ({"slurm_ntasks_per_node": 4}, "slurm_ntasks_per_node is 4"),
+        ({"torchrun_nproc_per_node": 0}, "torchrun_nproc_per_node is 0"),
+        # The error alone: a profiler would first warn that there is no memory to measure.
+        ({"device": "mtia"}, "there is no device 'mtia'"),
+        ({"device": "meta"}, "unknown device 'meta'"),
+        ({"device": 5}, "device is 5"),
+    ],
+    ids=str,
+)
+def test_wrong_solver_parameters_are_one_clear_error(parameters, message):
+    from benchopt.benchmark import Benchmark
+
+    from iterscope import ConfigError
+
+    benchmark = Benchmark(ROOT / "benchmark_inference", no_cache=True)
+    with pytest.raises(ConfigError, match=message):
+        pnp_solver(benchmark, **parameters).run(lambda: False)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"step_size": 1, "denoiser_sigma": 0, "image_size": [16, 16], "patch_size": (8, 8)},
+        {"slurm_gres": None, "device": "cpu", "profiler_mode": None, "compile": None},
+    ],
+    ids=str,
+)
+def test_what_parameters_may_be(parameters):
+    from benchopt.benchmark import Benchmark
+
+    benchmark = Benchmark(ROOT / "benchmark_inference", no_cache=True)
+    pnp_solver(benchmark, **parameters).check_parameters()
+
+
 def seconds(text):
     hours, minutes, rest = map(int, text.split(":"))
     return 3600 * hours + 60 * minutes + rest

@@ -97,7 +97,8 @@ def test_a_solver_that_returns_early_ends_normally(odd_run):
     assert odd_run.code == 0, odd_run.text
     rows = odd_run.rows[odd_run.rows["p_solver_name_prefix"] == "early"]
     assert sorted(rows["stop_val"].tolist()) == [0, 0, 1, 1, 2, 2, 3, 3]
-    for name in ("early_simulated_image_size=16_active=10",) * 2:
+    first = "early_simulated_image_size=16_active=10"
+    for name in (first, f"{first}-2"):
         assert len(csv_rows(odd_run, name)) == 4
         info = odd_run.infos[name]
         assert (info["state"], info["rows"], info["iterations"]) == ("finished", 4, 4)

@@ -8,8 +8,7 @@ import pytest
 import torch
 from benchopt.benchmark import Benchmark
 
-from iterscope import UsageError
-from iterscope.benchopt import Description, choose_device, evaluation_row, run_name
+from iterscope.benchopt import Description, evaluation_row, run_name
 from iterscope.image_metrics import ImageQuality
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,11 +47,6 @@ def test_metrics_are_forwarded_as_they_are():
     assert {key: row[key] for key in metrics} == metrics
     assert json.loads(json.dumps(row)) == row
     assert all(type(value) in (float, str) for value in row.values())
-
-
-def test_a_metric_cannot_hide_a_quality():
-    with pytest.raises(UsageError, match="psnr"):
-        evaluation_row([GOOD], {"psnr": 1.0}, "name")
 
 
 def test_a_perfect_image_stays_visible_in_a_batch():
@@ -123,25 +117,3 @@ def test_run_names_hold_what_differs():
     )
     data = Description("superres", {}, {"picture": "/home/me/pictures/cat.png", "size": [64, 96]})
     assert run_name("x", solver, data) == "x_superres_picture=cat.png_size=64x96_mode=nvidia"
-
-
-@pytest.mark.parametrize(
-    ("gpus", "environment", "device"),
-    [
-        (0, {"LOCAL_RANK": "1"}, "cpu"),
-        (1, {"LOCAL_RANK": "1"}, "cuda:0"),  # the launcher shows each process its own
-        (4, {}, "cuda:0"),
-        (4, {"LOCAL_RANK": "2"}, "cuda:2"),
-        (4, {"SLURM_LOCALID": "3", "SLURM_STEP_ID": "0"}, "cuda:3"),
-        (4, {"SLURM_LOCALID": "3"}, "cuda:0"),  # a batch script, not a step
-    ],
-)
-def test_the_default_device_is_the_process_own(monkeypatch, gpus, environment, device):
-    for key in ("LOCAL_RANK", "SLURM_LOCALID", "SLURM_STEP_ID"):
-        monkeypatch.delenv(key, raising=False)
-    for key, value in environment.items():
-        monkeypatch.setenv(key, value)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
-    assert choose_device(None) == device
-    assert choose_device("meta") == "meta"

@@ -7,7 +7,8 @@
 namespace iterscope {
 namespace {
 
-Launch discover(std::map<std::string, std::string> variables, std::optional<ProcessGroup> group = {})
+Launch discover(std::map<std::string, std::string> variables,
+                std::optional<ProcessGroup> group = {})
 {
     return discover_launch(
         [&](const char* name) -> const char* {
@@ -48,8 +49,8 @@ TEST(Launch, RestartsAreLaunchesOfTheirOwn)
         discover({{"TORCHELASTIC_RUN_ID", "a"}, {"TORCHELASTIC_RESTART_COUNT", "2"}});
     EXPECT_TRUE(torchrun.label.ends_with("_restart2"));
     EXPECT_EQ(torchrun.id, "run/a_restart2");
-    const Launch slurm = discover(
-        {{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}, {"SLURM_RESTART_COUNT", "1"}});
+    const Launch slurm =
+        discover({{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}, {"SLURM_RESTART_COUNT", "1"}});
     EXPECT_EQ(slurm.label, "job7.0_restart1");
 }
 
@@ -74,12 +75,17 @@ TEST(Launch, SlurmCountsInsideAStepOnly)
     EXPECT_EQ(discover(variables).size, 3);
 }
 
+TEST(Launch, IdsCannotLeaveTheFolder)
+{
+    const Launch launch = discover({{"SLURM_JOB_ID", "../../esc"}, {"SLURM_STEP_ID", "0"}});
+    EXPECT_EQ(launch.label.find('/'), std::string::npos);
+}
+
 TEST(Launch, AGroupWinsOverTorchrunOverSlurm)
 {
     const std::map<std::string, std::string> variables = {
-        {"RANK", "1"},           {"WORLD_SIZE", "2"},      {"LOCAL_RANK", "1"},
-        {"SLURM_STEP_ID", "0"},  {"SLURM_JOB_ID", "5"},    {"SLURM_PROCID", "3"},
-        {"SLURM_NTASKS", "4"}};
+        {"RANK", "1"},         {"WORLD_SIZE", "2"},   {"LOCAL_RANK", "1"},  {"SLURM_STEP_ID", "0"},
+        {"SLURM_JOB_ID", "5"}, {"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}};
     EXPECT_EQ(discover(variables).rank, 1);
     const Launch grouped = discover(variables, ProcessGroup{6, 8});
     EXPECT_EQ(grouped.rank, 6);

@@ -23,9 +23,10 @@ TEST(ParseMode, UnknownModeNamesItAndTheChoice)
         parse_mode("Custom");
         FAIL();
     } catch (const ConfigError& error) {
-        EXPECT_STREQ(error.what(),
-                     "unknown profiler mode 'Custom' (there is no such recorder); use None, custom, "
-                     "torch or nvidia");
+        EXPECT_STREQ(
+            error.what(),
+            "unknown profiler mode 'Custom' (there is no such recorder); use None, custom, "
+            "torch or nvidia");
     }
 }
 

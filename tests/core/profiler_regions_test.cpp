@@ -197,7 +197,10 @@ TEST(Regions, AnotherThreadIsRefusedInsideTheWindowAndChangesNothing)
         texts.push_back(message_of([&] { const ScopedRegion inner = a.enter(); }));
         texts.push_back(message_of([&] { bench.profiler->leave(a.id()); }));
         texts.push_back(message_of([&] { bench.profiler->end_iteration(); }));
-        texts.push_back(message_of([&] { bench.profiler->intern("new"); }));
+        texts.push_back(message_of([&] { bench.profiler->intern("a"); }));
+        texts.push_back(message_of([&] { bench.profiler->region("new"); }));
+        texts.push_back(message_of([&] { bench.profiler->finalize(); }));
+        texts.push_back(message_of([&] { bench.profiler->fail("x"); }));
     }).join();
     for (const std::string& text : texts) {
         EXPECT_NE(text.find("another thread"), std::string::npos) << text;
@@ -206,6 +209,48 @@ TEST(Regions, AnotherThreadIsRefusedInsideTheWindowAndChangesNothing)
     bench.profiler->end_iteration();
     EXPECT_EQ(bench.metric("a_time_sec"), 0.003);
     EXPECT_EQ(bench.profiler->iteration(), 1);
+    EXPECT_EQ(bench.sink->finished, 0);
+}
+
+TEST(Regions, TheirParentsAreKnownAtTheEnd)
+{
+    Bench bench;
+    bench.profiler->start();
+    bench.spend("both", 1);
+    {
+        const ScopedRegion outer = bench.profiler->track_step("outer");
+        bench.spend("inner", 1);
+        bench.spend("both", 1);
+        bench.spend("outer", 1);  // a recursion
+    }
+    bench.profiler->end_iteration();
+    bench.spend("both", 1);
+    bench.profiler->end_iteration();
+    bench.profiler->finalize();
+    using Parents = std::vector<std::pair<std::string, std::vector<std::string>>>;
+    EXPECT_EQ(bench.sink->last_summary.region_parents,
+              (Parents{{"both", {"", "outer"}}, {"outer", {""}}, {"inner", {"outer"}}}));
+}
+
+TEST(Regions, OutsideTheWindowThreadsMayEnterThem)
+{
+    Options options;
+    options.warmup = 1;
+    Bench bench(options);
+    const Region known = bench.profiler->region("known");
+    bench.profiler->start();
+    const auto work = [&] {
+        for (int i = 0; i < 2000; ++i) {
+            const ScopedRegion by_name = bench.profiler->track_step("a" + std::to_string(i));
+            const ScopedRegion by_handle = known.enter();
+        }
+    };
+    std::thread first(work);
+    std::thread second(work);
+    work();
+    first.join();
+    second.join();
+    EXPECT_TRUE(bench.warnings.empty());
 }
 
 TEST(Regions, OutsideTheWindowNothingIsCheckedOrRead)
@@ -218,7 +263,6 @@ TEST(Regions, OutsideTheWindowNothingIsCheckedOrRead)
     bench.calls->clear();
     {
         const ScopedRegion a = bench.profiler->track_step("a");
-        std::thread([&] { const ScopedRegion b = bench.profiler->region("a").enter(); }).join();
         EXPECT_TRUE(bench.calls->empty());
         bench.profiler->end_iteration();  // allowed: this iteration is not recorded
     }

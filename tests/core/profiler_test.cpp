@@ -31,7 +31,8 @@ TEST(Profiler, RecordsExactlyTheWindow)
         has_metrics.push_back(!bench.profiler->current_metrics().empty());
     }
     bench.profiler->finalize();
-    EXPECT_EQ(has_metrics, (std::vector<bool>{false, false, true, true, true, false, false, false}));
+    EXPECT_EQ(has_metrics,
+              (std::vector<bool>{false, false, true, true, true, false, false, false}));
     ASSERT_EQ(bench.sink->rows.size(), 3U);
     EXPECT_EQ(bench.sink->rows.front().iteration, 2);
     EXPECT_EQ(bench.sink->rows.back().iteration, 4);
@@ -57,9 +58,9 @@ TEST(Profiler, MetricsAreExactAndReadingChangesNothing)
     bench.spend("gradient", 20);
     bench.spend("denoise", 30);
     bench.profiler->end_iteration();
-    const Metrics expected = {{"total_time_sec", 0.055},    {"max_gpu_mb", 0},
-                              {"gradient_time_sec", 0.02},  {"gradient_max_gpu_mb", 0},
-                              {"denoise_time_sec", 0.03},   {"denoise_max_gpu_mb", 0}};
+    const Metrics expected = {{"total_time_sec", 0.055},   {"max_gpu_mb", 0},
+                              {"gradient_time_sec", 0.02}, {"gradient_max_gpu_mb", 0},
+                              {"denoise_time_sec", 0.03},  {"denoise_max_gpu_mb", 0}};
     EXPECT_EQ(bench.profiler->current_metrics(), expected);
     EXPECT_EQ(bench.profiler->current_metrics(), expected);
 }
@@ -194,7 +195,21 @@ TEST(Profiler, FinalizeIsIdempotentAndWhatFollowsDoesNothing)
     bench.profiler->end_iteration();
     EXPECT_EQ(bench.sink->finished, 1);
     EXPECT_EQ(bench.sink->rows.size(), 1U);
+    EXPECT_TRUE(bench.profiler->current_metrics().empty());
     EXPECT_TRUE(bench.warnings.empty());
+}
+
+TEST(Profiler, AnotherRankAfterTheEndIsSaidAndKept)
+{
+    Bench bench;
+    bench.profiler->start();
+    bench.profiler->end_iteration();
+    bench.profiler->finalize();
+    bench.profiler->finalize(3);
+    bench.profiler->finalize(3);
+    EXPECT_EQ(bench.warnings.size(), 1U);
+    EXPECT_EQ(bench.sink->last_summary.other_ranks, (std::vector<std::int64_t>{3}));
+    EXPECT_EQ(bench.sink->rows.size(), 1U);
 }
 
 TEST(Profiler, TheDestructorEndsTheRun)
@@ -295,7 +310,7 @@ TEST(Profiler, ASinkThatFailsLosesItsRowsAndNothingElse)
     }
     profiler->finalize();
     EXPECT_EQ(kept->rows.size(), 5U);
-    EXPECT_EQ(kept->last_summary.rows_lost, 5);
+    EXPECT_EQ(kept->last_summary.rows_lost, 0) << "no row of a file was lost";
     EXPECT_EQ(warnings.size(), 2U);  // one for the rows, one for the end
 }
 

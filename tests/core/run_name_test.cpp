@@ -85,6 +85,7 @@ TEST(RunStem, ShowsLaunchAttemptAndRankWhereTheyMatter)
     EXPECT_EQ(run_stem("pnp", launch, 12), "pnp_run0123abcd-12_rank3");
     launch = {};
     launch.label = "job7.0_restart1";
+    launch.is_slurm_step = true;
     EXPECT_EQ(run_stem("pnp", launch, 1), "pnp_job7.0_restart1");
 }
 

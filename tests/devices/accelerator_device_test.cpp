@@ -73,7 +73,9 @@ TEST(AcceleratorDevice, ReadsAllocatedBytesNotReservedOnes)
 {
     PrivateUse::reset();
     const auto device = make_quiet_device("privateuseone:0");
-    { const c10::DataPtr block = allocate_mb(256); }
+    {
+        const c10::DataPtr block = allocate_mb(256);
+    }
     EXPECT_EQ(device->peak_bytes(), 256 << 20);
     device->reset_peak_bytes();
     EXPECT_EQ(device->peak_bytes(), 0);
@@ -101,6 +103,20 @@ TEST(MakeDevice, RefusesWhatDoesNotExist)
     EXPECT_THROW(torch::make_device("privateuseone:2", ignore), ConfigError);
 }
 
+TEST(MakeDevice, OnlyTheCpuAndAcceleratorsAreDevices)
+{
+    PrivateUse::reset();
+    const auto ignore = [](const std::string&) {};
+    for (const char* name : {"meta", "fpga", "lazy", "opengl", "vulkan", "xla:0", "mkldnn", "ideep",
+                             "ort", "ipu", "ve", "maia"}) {
+        EXPECT_THROW(torch::make_device(name, ignore), ConfigError) << name;
+        Options options;
+        options.mode = Mode::null;
+        options.device = name;
+        EXPECT_THROW(torch::make_profiler(options), ConfigError) << name;
+    }
+}
+
 TEST(MakeDevice, ATypeThatTheMachineLacksIsSaidOnceAndHasNoMemory)
 {
     std::vector<std::string> warnings;
@@ -121,7 +137,9 @@ TEST(TorchMakeProfiler, NestedRegionsOnAnAccelerator)
     options.warmup = 1;
     const auto profiler = torch::make_profiler(options);
     profiler->start();
-    { const auto a = profiler->track_step("a"); }
+    {
+        const auto a = profiler->track_step("a");
+    }
     EXPECT_TRUE(backend.calls.empty());
     profiler->end_iteration();
     EXPECT_EQ(backend.calls, (Calls{"synchronize 0", "reset 0"}));
@@ -129,7 +147,9 @@ TEST(TorchMakeProfiler, NestedRegionsOnAnAccelerator)
     const c10::DataPtr kept = allocate_mb(8);
     {
         const auto outer = profiler->track_step("outer");
-        { const c10::DataPtr block = allocate_mb(100); }
+        {
+            const c10::DataPtr block = allocate_mb(100);
+        }
         const auto inner = profiler->track_step("inner");
         const c10::DataPtr block = allocate_mb(40);
     }
@@ -149,7 +169,9 @@ TEST(TorchMakeProfiler, TheNullModeTouchesNoDevice)
     options.device = "privateuseone:0";
     const auto profiler = torch::make_profiler(options);
     profiler->start();
-    { const auto a = profiler->track_step("a"); }
+    {
+        const auto a = profiler->track_step("a");
+    }
     profiler->end_iteration();
     EXPECT_TRUE(backend.calls.empty());
     options.device = "gpu";

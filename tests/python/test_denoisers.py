@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 
@@ -171,3 +173,10 @@ def test_resetting_a_wrapped_tv_denoiser_of_deepinv():
     first = wrapped(x, 0.1)
     wrapped.reset()
     assert torch.equal(wrapped(x, 0.1), first)
+
+
+def test_copies_have_the_options_and_no_memory():
+    x = torch.rand(1, 1, 8, 8)
+    denoiser = TVDenoiser(n_it_max=7, crit=0.0, tau=0.02, rho=1.5)
+    first = denoiser(x, 0.1)
+    assert torch.equal(copy.deepcopy(denoiser)(x, 0.1), first)

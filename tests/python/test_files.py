@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import random
@@ -13,8 +14,10 @@ import sys
 import textwrap
 import time
 
-import iterscope
+import numpy as np
 import pytest
+
+import iterscope
 
 
 @pytest.fixture(autouse=True)
@@ -49,11 +52,13 @@ def run_python(code, **options):
 
 
 LOOP = """
-    import iterscope, time
+    import iterscope, signal, time
+    # A parent in the background may have had it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with iterscope.create_profiler("custom", "cpu", name="x", save_file=True) as p:
         p.start_iterations()
         i = 0
-        while True:
+        while i < 10_000:
             with p.track_step("a"):
                 time.sleep(0.002)
             p.end_iteration()
@@ -96,6 +101,40 @@ def test_an_exception_leaves_the_rows_and_its_text():
     assert len(rows_of(profiler.files["gpu_metrics"])) == 3
     assert info_of(profiler)["state"] == "failed"
     assert info_of(profiler)["error"] == "ValueError: boom"
+
+
+@pytest.mark.parametrize("end", ["exit", "exit_zero", "generator"])
+def test_ends_that_are_no_failures(end):
+    profiler = saved()
+
+    def solve():
+        with profiler:
+            while True:
+                profiler.end_iteration()
+                yield
+
+    if end == "generator":
+        solver = solve()
+        next(solver)
+        solver.close()
+    else:
+        with pytest.raises(SystemExit), profiler:
+            profiler.end_iteration()
+            sys.exit(*([0] if end == "exit_zero" else []))
+    assert info_of(profiler)["state"] == "finished"
+    with pytest.raises(SystemExit), profiler:
+        sys.exit(3)
+    assert info_of(profiler)["state"] == "failed"
+
+
+def test_regions_and_what_they_were_entered_in():
+    with saved() as profiler:
+        with profiler.track_step("outer"), profiler.track_step("inner"):
+            pass
+        with profiler.track_step("inner"):
+            pass
+        profiler.end_iteration()
+    assert info_of(profiler)["region_parents"] == {"outer": [""], "inner": ["outer", ""]}
 
 
 def test_an_early_return_leaves_the_rows():
@@ -198,6 +237,7 @@ def test_unusable_folders_are_errors_before_iteration_0(tmp_path):
     with pytest.raises(iterscope.IoError, match=str(tmp_path / "outputs")) as caught:
         profiler.__enter__()
     assert isinstance(caught.value, OSError)
+    assert caught.value.errno == errno.EEXIST or caught.value.errno == errno.ENOTDIR
     assert not profiler.is_recording
     (tmp_path / "outputs").unlink()
     with profiler:
@@ -205,7 +245,9 @@ def test_unusable_folders_are_errors_before_iteration_0(tmp_path):
     assert len(rows_of(profiler.files["gpu_metrics"])) == 1
 
 
-@pytest.mark.parametrize("name", ["../x", "/etc/x", ".x", "x" * 4000, "a\0b", "é" * 300, ".."])
+@pytest.mark.parametrize(
+    "name", ["../x", "/etc/x", ".x", "x" * 4000, "a\0b", "é" * 300, "..", "\ud800"]
+)
 def test_any_run_name_stays_in_the_folder(tmp_path, name):
     with saved(name) as profiler:
         profiler.end_iteration()
@@ -213,15 +255,26 @@ def test_any_run_name_stays_in_the_folder(tmp_path, name):
     assert len(made) == 2
     assert not any(entry.startswith(".") for entry in made)
     assert os.listdir(tmp_path) == ["outputs"]
-    assert info_of(profiler)["name"] == name
+    assert info_of(profiler)["name"] == name.replace("\ud800", "\ufffd" * 3)
 
 
 def test_parameters_are_kept():
     parameters = {"a": 1, "b": None, "c": [1, 2], "d": 0.1, "e": True, "f": "x", "g": float("nan")}
-    with saved(parameters=parameters) as profiler:
+    odd = {"h": np.int64(5), "i": np.bool_(True), "j": np.float64(0.5), "k": "a\0b", "l": "a\ud800"}
+    with saved(parameters={**parameters, **odd, "\ud800": 2**70}) as profiler:
         profiler.end_iteration()
     kept = info_of(profiler)["parameters"]
-    assert kept == {**parameters, "c": "[1, 2]", "g": "nan"}
+    assert kept == {
+        **parameters,
+        "c": "[1, 2]",
+        "g": "nan",
+        "h": 5,
+        "i": True,
+        "j": 0.5,
+        "k": "a\0b",
+        "l": "a?",
+        "?": str(2**70),
+    }
     assert info_of(profiler)["versions"]["torch"]
 
 
@@ -293,6 +346,31 @@ def test_memory_and_files_stay_bounded():
                 before = resident()
         assert resident() - before < 5_000  # KiB
     assert info_of(profiler)["rows"] == 60_000
+
+
+def test_no_descriptors_left():
+    done = run_python("""
+        import iterscope, resource, os
+        with iterscope.create_profiler("custom", "cpu", name="x", save_file=True) as p:
+            p.end_iteration()
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+            for _ in range(3):
+                with p.track_step("late"):
+                    pass
+                p.end_iteration()
+            try:
+                iterscope.create_profiler("custom", "cpu", save_file=True).__enter__()
+            except iterscope.IoError as error:
+                print(error)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        print("solved")
+    """)
+    assert "solved" in done.stdout, done.stderr
+    assert "ulimit -n" in done.stdout, done.stdout
+    assert len(rows_of("outputs/x_gpu_metrics.csv")) == 4
+    with open("outputs/x_run.json", encoding="utf-8") as file:
+        assert json.load(file)["rows"] == 4
 
 
 def test_quiet_but_for_one_line(capfd):

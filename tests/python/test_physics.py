@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import pickle
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -350,3 +354,47 @@ def test_nothing_warns_on_good_input():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         physics.pseudo_inverse(physics(torch.rand(1, 1, 12, 10)))
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
+def test_copies_and_pickles_are_equal(duplicate):
+    physics = StackedPhysics([MultiFrameSuperResolution((6, 7), num_operators=2, factor=3)])
+    x = torch.rand(1, 1, 6, 7)
+    other = duplicate(physics)
+    assert all(torch.equal(a, b) for a, b in zip(other(x), physics(x), strict=True))
+    assert torch.equal(duplicate(Denoising())(x)[0], x)
+    wrapped = duplicate(wrap_physics(OneOperator()))
+    assert torch.equal(wrapped(x)[0], 2 * x)
+
+
+class OneOperator:
+    """The methods that DeepInv's operators have."""
+
+    def A(self, x):  # noqa: N802 - its name there
+        return 2 * x
+
+    def A_adjoint(self, y):  # noqa: N802
+        return 2 * y
+
+
+def test_a_cycle_through_a_stack_is_collected():
+    part = Matrix(torch.eye(2))
+    part.stack = StackedPhysics([part, StackedPhysics([part, part])])
+    dead = weakref.ref(part)
+    del part
+    gc.collect()
+    assert dead() is None
+
+
+def test_a_stack_keeps_its_operators():
+    part = Matrix(torch.eye(2))
+    stack = StackedPhysics([part, part])
+    alive = weakref.ref(part)
+    assert gc.get_referents(stack) == [StackedPhysics, part, part]
+    del part
+    gc.collect()
+    assert alive() is not None
+    assert len(stack(torch.ones(1, 1, 2))) == 2
+    del stack
+    gc.collect()
+    assert alive() is None

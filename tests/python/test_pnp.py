@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -362,3 +366,110 @@ def test_operators_of_the_users_own():
     solver = PnP(Mask(), y, Identity(), init_method="zeros")
     assert torch.allclose(run(solver, 30), torch.full_like(y, 0.5), atol=1e-3)
     assert solver.step_size == pytest.approx(0.99 / 0.25, rel=1e-3)
+
+
+def test_a_cycle_through_a_solver_is_collected():
+    denoiser = Identity()
+    denoiser.solver = PnP(Denoising(), torch.zeros(1, 1, 4, 4), denoiser)
+    dead = weakref.ref(denoiser)
+    del denoiser
+    gc.collect()
+    assert dead() is None
+
+
+def test_a_solver_keeps_what_it_was_given():
+    denoiser = Half()
+    y = torch.full((1, 1, 4, 4), 0.5)
+    solvers = [PnP(Denoising(), y, denoiser, step_size=1.0) for _ in range(2)]
+    alive = weakref.ref(denoiser)
+    del denoiser
+    gc.collect()
+    assert alive() is not None
+    assert torch.equal(run(solvers.pop(), 1), 0.5 * y)
+    gc.collect()
+    assert torch.equal(run(solvers.pop(), 1), 0.5 * y)
+    gc.collect()
+    assert alive() is None
+
+
+def test_the_collector_sees_user_objects_and_makes_none():
+    y = torch.zeros(1, 1, 4, 4)
+    physics, denoiser = Denoising(), Identity()
+    assert gc.get_referents(PnP(physics, y, denoiser)) == [PnP, physics, denoiser]
+    assert gc.get_referents(PnP(physics, y, "tv")) == [PnP, physics]
+
+
+def test_the_collector_sees_nothing_in_a_solver_half_made():
+    seen = []
+
+    class Counted(LinearPhysics):
+        def measurement_count(self):
+            gc.collect()
+            seen.extend(gc.get_referents(o) for o in gc.get_objects() if type(o) is PnP)
+            return 1
+
+    gc.collect()
+    PnP(Counted(), torch.zeros(1, 1, 4, 4), "tv")
+    assert [PnP] in seen
+
+
+GLOBALS = """
+import torch
+import iterscope
+from iterscope.denoisers import Denoiser
+from iterscope.physics import LinearPhysics, StackedPhysics
+from iterscope.solvers import PnP
+
+class Double(LinearPhysics):
+    def forward(self, x):
+        return 2 * x
+    def adjoint(self, y):
+        return 2 * y[0]
+
+class Identity(Denoiser):
+    def denoise(self, x, sigma):
+        if fail:
+            raise KeyError("mine")
+        return x
+
+y = torch.ones(1, 1, 4, 4)
+profiler = iterscope.create_profiler("custom", "cpu")
+physics = StackedPhysics([Double(), Double()])
+denoiser = Identity()
+solver = PnP(physics, [y, y], denoiser, profiler)
+solvers = [solver, PnP(Double(), y, Identity())]
+with profiler:
+    solver.initialize()
+    region = profiler.region("mine")
+    solver.step()
+    profiler.end_iteration()
+metrics = profiler.get_current_metrics()
+"""
+
+
+def at_exit(program, fail):
+    return subprocess.run(
+        [sys.executable, "-c", f"fail = {fail}\n{program}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_program_with_everything_in_globals_ends_in_silence():
+    done = at_exit(GLOBALS, fail=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_program_that_an_exception_ends_reports_only_that():
+    done = at_exit(GLOBALS, fail=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.endswith("KeyError: 'mine'\n")
+    assert "nanobind" not in done.stderr
+
+
+def test_a_function_that_holds_a_solver_ends_in_silence():
+    program = GLOBALS + "def main(solver):\n    return lambda: solver\nkept = main(solver)\n"
+    done = at_exit(program + "raise SystemExit(3)\n", fail=False)
+    assert (done.returncode, done.stderr) == (3, "")

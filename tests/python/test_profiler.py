@@ -16,11 +16,11 @@ import weakref
 from types import SimpleNamespace
 
 import cloudpickle
-import iterscope
 import numpy as np
 import pytest
-
 import torch
+
+import iterscope
 
 MODES = [None, "custom"]
 
@@ -50,6 +50,8 @@ def iterate(profiler, regions=("a",)):
         {"per_step": "yes"},
         {"save_file": 2},
         {"name": None},
+        {"trace_dir": 5},
+        {"parameters": [1]},
     ],
     ids=str,
 )
@@ -67,7 +69,7 @@ def test_unknown_modes_are_config_errors(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("device", ["gpu", "", "cuda:x", None, "cpu:0:1"])
+@pytest.mark.parametrize("device", ["gpu", "", "cuda:x", None, "cpu:0:1", "meta", "fpga"])
 def test_unknown_devices_are_config_errors(mode, device):
     with pytest.raises(iterscope.ConfigError, match="device"):
         iterscope.create_profiler(mode, device)
@@ -222,6 +224,14 @@ def test_both_orders_of_finalize_and_exit_work(mode, order):
         profiler.finalize(SimpleNamespace(rank=0))
         profiler.finalize()
     assert not profiler.is_recording
+    other = SimpleNamespace(rank=3)
+    if mode is None:
+        profiler.finalize(other)
+    else:
+        with pytest.warns(iterscope.IterscopeWarning, match="rank 3"):
+            profiler.finalize(other)
+    profiler.end_iteration()
+    assert profiler.get_current_metrics() == {}
 
 
 def test_two_solves_through_one_profiler():
@@ -277,6 +287,47 @@ def test_contexts_of_any_kind():
             profiler.end_iteration(SimpleNamespace(rank=3))
             profiler.end_iteration(SimpleNamespace(rank=3))
         assert len(caught) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_interrupt_in_a_context_goes_on(mode):
+    class Interrupted:
+        @property
+        def rank(self):
+            raise KeyboardInterrupt
+
+    with iterscope.create_profiler(mode, "cpu") as profiler:
+        if mode is None:
+            profiler.end_iteration(Interrupted())  # mode None reads nothing
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                profiler.end_iteration(Interrupted())
+            assert profiler.iteration == 0
+
+
+def test_a_warning_made_an_error_at_the_start_leaves_nothing_running(monkeypatch):
+    profiler = iterscope.create_profiler("custom", "cpu")
+    monkeypatch.setenv("RANK", "5")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(iterscope.IterscopeWarning, match="RANK=5"), profiler:
+            raise AssertionError("the body must not run")
+    assert not profiler.is_recording
+    monkeypatch.delenv("RANK")
+    with profiler:
+        iterate(profiler)
+        assert profiler.get_current_metrics()
+
+
+def test_warnings_point_at_the_users_line():
+    with pytest.warns(iterscope.IterscopeWarning) as caught:
+        iterscope.create_profiler("custom", "cpu", repeat=2)
+    assert caught[0].filename == __file__
+    with pytest.warns(iterscope.IterscopeWarning) as caught:
+        with iterscope.create_profiler("custom", "cpu", warmup=1) as profiler:
+            iterate(profiler)
+    assert caught[0].filename == __file__
 
 
 def test_a_loop_without_end_iteration_is_said():
@@ -376,7 +427,12 @@ def test_another_thread_gets_a_usage_error():
         region = profiler.region("a")
 
         def work():
-            for call in (region.__enter__, profiler.end_iteration):
+            for call in (
+                region.__enter__,
+                profiler.end_iteration,
+                profiler.finalize,
+                lambda: profiler.track_step("new"),
+            ):
                 try:
                     call()
                 except iterscope.UsageError as error:
@@ -387,7 +443,7 @@ def test_another_thread_gets_a_usage_error():
         thread.join()
         iterate(profiler)
         assert profiler.iteration == 1
-    assert len(caught) == 2
+    assert len(caught) == 4
     assert all("another thread" in text for text in caught)
 
 
@@ -418,9 +474,12 @@ def test_nothing_of_the_process_is_touched():
     assert state() == before
 
 
-def test_a_machine_without_the_accelerator_warns_and_goes_on():
+@pytest.mark.parametrize("after_compile", [False, True])
+def test_a_machine_without_the_accelerator_warns_and_goes_on(after_compile):
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
+    if after_compile:  # where CUDA is absent this registers a guard that pretends to have it
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1))
     with pytest.warns(iterscope.IterscopeWarning, match="cuda:1"):
         profiler = iterscope.create_profiler("custom", "cuda:1")
     with profiler:

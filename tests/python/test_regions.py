@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import csv
 import functools
+import sys
+
+import pytest
 
 import iterscope
-import pytest
 
 
 @pytest.fixture
@@ -114,6 +116,25 @@ def test_a_region_that_spans_the_opening_of_the_window():
             profiler.region("a").__exit__(None, None, None)
 
 
+def test_an_entry_of_an_earlier_run_excuses_no_stray_exit():
+    profiler = iterscope.create_profiler("custom", "cpu", warmup=1)
+    region = profiler.region("a")
+    with profiler:
+        region.__enter__()  # never left
+        profiler.end_iteration()
+        profiler.end_iteration()
+    with profiler:
+        profiler.end_iteration()
+        with pytest.raises(iterscope.UsageError, match="'a'"):
+            region.__exit__(None, None, None)
+        profiler.end_iteration()
+
+
+def test_what_a_region_says_of_itself(profiler):
+    assert "'a,\"b'" in repr(profiler.region('a,"b'))
+    assert "record" in repr(iterscope.create_profiler(None, "cpu").region("a"))
+
+
 # --- names ----------------------------------------------------------------------------------
 
 
@@ -131,12 +152,32 @@ def test_names_of_own_columns(name):
 
 
 @pytest.mark.parametrize("name", [None, 3, b"a", ("a",), ["a"]])
-@pytest.mark.parametrize("mode", [None, "custom"])
-def test_names_are_texts(mode, name):
-    with iterscope.create_profiler(mode, "cpu") as profiler:
-        with pytest.raises(TypeError):
-            profiler.track_step(name)
+def test_names_are_texts(profiler, name):
+    with pytest.raises(TypeError):
+        profiler.track_step(name)
+    with pytest.raises(TypeError):
+        profiler.region(name)
+
+
+@pytest.mark.parametrize("name", ["", "total", "a\ud800", 3, None])
+def test_mode_none_asks_nothing(name):
+    with iterscope.create_profiler(None, "cpu") as null:
+        with null.track_step(name), null.region(name):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("mode", "options"), [(None, {}), ("custom", {"active": 1})], ids=["None", "after the window"]
+)
+def test_names_are_not_kept_where_nothing_is_recorded(mode, options):
+    with iterscope.create_profiler(mode, "cpu", **options) as profiler:
         profiler.end_iteration()
+        before = sys.getallocatedblocks()
+        for i in range(20_000):
+            with profiler.track_step(f"step {i}"):
+                pass
+            profiler.end_iteration()
+        assert sys.getallocatedblocks() - before < 200
 
 
 def test_text_that_cannot_be_written_is_refused(profiler):
@@ -223,3 +264,5 @@ def test_bodies_that_run_after_the_call_are_refused(profiler):
             profiler.track_step("a")(function)
     with pytest.raises(TypeError, match="function"):
         profiler.track_step("a")(3)
+    with pytest.raises(TypeError, match="class"):
+        profiler.track_step("a")(Callable)

@@ -58,6 +58,7 @@ INFO = {
     "profiler_time_sec": 0.004,
     "region_count": 100,
     "region_cost_sec": 5e-8,
+    "region_parents": {"gradient": [""], "denoise": [""]},
 }
 
 
@@ -107,7 +108,7 @@ def test_the_table_is_plain_and_aligned(run):
             "------------------------------------------------------------------",
             "iteration             3  2.00 s  667 ms  500 ms  100.0 %   128 MiB",
             "",
-            "profiler's own time: 4.00 ms, 200 us an iteration, in none of the above",
+            "profiler's own time: 4.00 ms, 1.33 ms a recorded iteration, in none of the above",
             "reading clocks at regions: about 5.00 us in all, within the above",
         ]
     )
@@ -206,12 +207,105 @@ def test_a_missing_total_leaves_the_shares_open(tmp_path):
     assert "no column total_time_sec" in summary.notes[0]
 
 
-def test_nested_regions_leave_the_rest_open(tmp_path):
-    header = ["iter", "total_time_sec", "outer_time_sec", "inner_time_sec"]
-    summary = summarize(load_run(write_run(tmp_path, "nest", header, [[0, 1.0, 0.9, 0.5]], INFO)))
+NEST_HEADER = ["iter", "total_time_sec", "inner_time_sec", "outer_time_sec", "both_time_sec"]
+NEST_ROWS = [[0, 1.0, 0.25, 0.5, 0.125], [1, 2.0, 0.5, 1.0, ""]]
+
+
+def nested_run(folder, parents, rows=NEST_ROWS, width=5):
+    info = {key: value for key, value in INFO.items() if key != "region_parents"}
+    info |= {} if parents is None else {"region_parents": parents}
+    body = [row[:width] for row in rows]
+    return load_run(write_run(folder, "nest", NEST_HEADER[:width], body, info))
+
+
+def test_what_nested_regions_cover_is_subtracted_once(tmp_path):
+    run = nested_run(tmp_path, {"inner": ["outer"], "outer": [""]}, width=4)
+    summary = summarize(run)
+    assert summary.untracked.name == "(untracked rest)"
+    assert (summary.untracked.total_sec, summary.untracked.median_sec) == (1.5, 0.75)
+    assert summary.untracked.share == 0.5
+    assert [region.share for region in summary.regions] == [0.25, 0.5]
+    assert [region.parents for region in summary.regions] == [("outer",), ("",)]
+    assert summary.notes == ()
+
+
+def test_regions_that_fill_each_other_may_add_up_to_more_than_the_iteration(tmp_path):
+    rows = [[0, 1.0, 0.875, 0.9375]]
+    run = nested_run(tmp_path, {"inner": ["outer"], "outer": [""]}, rows, width=4)
+    assert summarize(run).untracked.total_sec == 0.0625
+
+
+def test_a_region_that_is_nested_at_times_makes_the_rest_an_upper_bound(tmp_path):
+    parents = {"inner": ["outer"], "outer": [""], "both": ["", "outer"]}
+    summary = summarize(nested_run(tmp_path, parents))
+    assert summary.untracked.name == "(untracked rest, at most)"
+    assert summary.untracked.total_sec == 1.5
+    assert summary.notes == (
+        "the untracked rest is an upper bound: some regions ran both inside and outside of "
+        "others, and their time outside is not known apart",
+    )
+
+
+@pytest.mark.parametrize("parents", [None, {}, {"outer": [""]}, {"inner": []}, "odd"])
+def test_a_run_that_was_killed_has_a_lower_bound(tmp_path, parents):
+    summary = summarize(nested_run(tmp_path, parents))
+    assert summary.untracked.name == "(untracked rest, at least)"
+    assert summary.untracked.total_sec == 0.125 + 0.5
+    assert "lower bound: run.json does not say which regions are nested" in summary.notes[0]
+
+
+def test_one_region_alone_is_nested_in_none(tmp_path):
+    summary = summarize(nested_run(tmp_path, None, width=3))
+    assert (summary.untracked.name, summary.untracked.total_sec) == ("(untracked rest)", 2.25)
+    assert summary.notes == ()
+
+
+def test_without_their_nesting_regions_may_leave_the_rest_open(tmp_path):
+    summary = summarize(nested_run(tmp_path, None, [[0, 1.0, 0.5, 0.75]], width=4))
     assert summary.untracked is None
     assert "nested ones are inclusive" in summary.notes[0]
-    assert [region.share for region in summary.regions] == [0.9, 0.5]
+    assert [region.share for region in summary.regions] == [0.5, 0.75]
+
+
+def test_the_table_shows_what_lies_inside_what(tmp_path):
+    parents = {"inner": ["outer"], "outer": [""], "both": ["", "outer"]}
+    lines = format_run(nested_run(tmp_path, parents)).splitlines()
+    assert lines[5:] == [
+        "region                     count   total    mean  median    share",
+        "-----------------------------------------------------------------",
+        "outer                          2  1.50 s  750 ms  750 ms   50.0 %",
+        "  inner                        2  750 ms  375 ms  375 ms   25.0 %",
+        "both (also in outer)           1  125 ms  125 ms  125 ms    4.2 %",
+        "(untracked rest, at most)      2  1.50 s  750 ms  750 ms   50.0 %",
+        "-----------------------------------------------------------------",
+        "iteration                      2  3.00 s  1.50 s  1.50 s  100.0 %",
+        "",
+        "regions inside others (indented, or marked) are part of the others' times and shares",
+        "profiler's own time: 4.00 ms, 2.00 ms a recorded iteration, in none of the above",
+        "reading clocks at regions: about 5.00 us in all, within the above",
+        "note: the untracked rest is an upper bound: some regions ran both inside and outside of "
+        "others, and",
+        "      their time outside is not known apart",
+    ]
+
+
+@pytest.mark.parametrize(
+    "parents",
+    [
+        {"inner": ["outer", "both"], "outer": [""], "both": ["outer"]},
+        {"inner": ["both"], "outer": [""], "both": ["outer"]},
+        {"inner": ["outer"], "outer": ["inner"], "both": ["both"]},  # as no profiler writes it
+        {"inner": ["gone"], "outer": [""], "both": [""]},
+    ],
+)
+def test_every_region_has_one_line_whatever_its_parents(tmp_path, parents):
+    lines = format_run(nested_run(tmp_path, parents)).splitlines()
+    for name in ("inner", "outer", "both"):
+        assert sum(line.split(maxsplit=1)[:1] == [name] for line in lines) == 1
+    if parents["inner"] == ["both"]:
+        assert [line[:9].rstrip() for line in lines[7:10]] == ["outer", "  both", "    inner"]
+    if len(parents["inner"]) == 2:
+        assert any(line.startswith("inner (in outer, both) ") for line in lines)
 
 
 def test_only_totals_are_a_table_too(tmp_path):
@@ -332,3 +426,38 @@ def test_the_bars_are_the_times(tmp_path, run):
     assert centres == pytest.approx([2, 3, 4])
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert labels == ["gradient", "denoise", "(untracked rest)"]
+
+
+@pytest.mark.parametrize(
+    ("parents", "rows", "names", "heights"),
+    [
+        (
+            {"inner": ["outer"], "outer": [""]},
+            [[0, 1.0, 0.25, 0.5]],
+            ["outer", "(untracked rest)"],
+            [[500], [500]],
+        ),
+        (
+            {"inner": ["outer", ""], "outer": [""]},
+            [[0, 1.0, 0.25, 0.5]],
+            ["outer", "(untracked rest, at most)"],
+            [[500], [500]],
+        ),
+        (
+            None,
+            [[0, 1.0, 0.25, 0.5]],
+            ["inner", "outer", "(untracked rest, at least)"],
+            [[250], [500], [250]],
+        ),
+        (None, [[0, 1.0, 0.5, 0.75]], ["iteration"], [[1000]]),
+    ],
+)
+def test_bars_of_nested_regions_add_up_to_the_iteration(tmp_path, parents, rows, names, heights):
+    from matplotlib.figure import Figure
+
+    from iterscope.report import figure as module
+
+    axes = Figure().subplots()
+    module._draw_times(axes, nested_run(tmp_path, parents, rows, width=4))
+    assert [[patch.get_height() for patch in bars] for bars in axes.containers] == heights
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == names

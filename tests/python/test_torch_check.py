@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import iterscope
 import pytest
-from iterscope import _build_info, _iterscope, _torch_check
-
 import torch
+
+import iterscope
+from iterscope import _build_info, _iterscope, _torch_check
 
 
 def test_the_build_is_the_installed_one():

@@ -1,6 +1,8 @@
 #include "sinks/metrics_csv.hpp"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <csignal>
 
@@ -87,8 +89,7 @@ TEST_F(MetricsCsvTest, AFileLargerThanOneBlockIsWidenedWhole)
     bench.profiler->end_iteration();
     const std::string text = csv();
     EXPECT_EQ(std::ranges::count(text, '\n'), 20002);
-    EXPECT_NE(text.find("\n19999,0.001,0,0.001,0,,\n20000,0.001,0,,,0.001,0\n"),
-              std::string::npos);
+    EXPECT_NE(text.find("\n19999,0.001,0,0.001,0,,\n20000,0.001,0,,,0.001,0\n"), std::string::npos);
 }
 
 TEST_F(MetricsCsvTest, AChangeOfDirectoryDoesNotMoveTheRun)
@@ -172,7 +173,69 @@ TEST_F(MetricsCsvTest, AFullDiskDuringWideningKeepsTheOldColumns)
               "iter,total_time_sec,max_gpu_mb,a_time_sec,a_max_gpu_mb\n"
               "0,0.001,0,0.001,0\n1,0.002,0,0.001,0\n2,0.001,0,,\n");
     EXPECT_EQ(bench.warnings.size(), 1U);
+    EXPECT_EQ(bench.sink->last_summary.rows_lost, 0);
     EXPECT_EQ(outputs().size(), 2U) << "the part of a new file is gone";
+}
+
+TEST_F(MetricsCsvTest, WideningNeedsNoSecondOpen)
+{
+    // Files that are made from now on cannot be opened for writing again, except by root.
+    const mode_t before = umask(0222);
+    Bench bench(saved());
+    bench.profiler->start();
+    for (int i = 0; i < 3; ++i) {
+        bench.spend(i == 1 ? "b" : "a", 1);
+        bench.profiler->end_iteration();
+    }
+    umask(before);
+    bench.profiler->finalize();
+    EXPECT_EQ(std::ranges::count(csv(), '\n'), 4);
+    EXPECT_EQ(bench.sink->last_summary.rows_lost, 0);
+}
+
+TEST_F(MetricsCsvTest, RegionNamesWithACounterStopAddingColumns)
+{
+    Bench bench(saved());
+    bench.profiler->start();
+    for (int i = 0; i < 1100; ++i) {
+        bench.spend(("step " + std::to_string(i)).c_str(), 1);
+        bench.profiler->end_iteration();
+    }
+    ASSERT_EQ(bench.warnings.size(), 1U);
+    EXPECT_NE(bench.warnings[0].find("counters"), std::string::npos);
+    EXPECT_EQ(std::ranges::count(csv(), '\n'), 1101);
+}
+
+TEST_F(MetricsCsvTest, FilesThatAreRemovedDuringTheRunAreSaid)
+{
+    Bench bench(saved());
+    bench.profiler->start();
+    bench.profiler->end_iteration();
+    std::filesystem::remove_all("outputs");
+    bench.profiler->end_iteration();
+    bench.profiler->finalize();
+    EXPECT_TRUE(bench.infos.empty());
+    EXPECT_FALSE(bench.warnings.empty());
+}
+
+TEST_F(MetricsCsvTest, ALimitOnFileSizesDoesNotKillTheProgram)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        std::signal(SIGXFSZ, SIG_DFL);
+        Bench bench(saved());
+        bench.profiler->start();
+        const rlimit limit{20, RLIM_INFINITY};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; i < 3; ++i) {
+            bench.profiler->end_iteration();
+        }
+        bench.profiler->finalize();
+        _exit(bench.warnings.empty() ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 }  // namespace

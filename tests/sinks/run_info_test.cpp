@@ -1,6 +1,7 @@
 #include "sinks/run_info.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
@@ -80,6 +81,20 @@ TEST_F(RunInfoTest, SaysHowTheRunEnded)
     EXPECT_GT(info()["own_cost_sec"], 0);
     ASSERT_EQ(bench.infos.size(), 1U);
     EXPECT_NE(bench.infos[0].find("3 rows"), std::string::npos);
+}
+
+TEST_F(RunInfoTest, SaysHowTheRunEndedOnAFullDisk)
+{
+    Bench bench(saved());
+    bench.profiler->start();
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit full{std::filesystem::file_size("outputs/run_run.json"), before.rlim_max};
+    std::filesystem::create_directory("outputs/run_run.json." + std::to_string(getpid()) + ".tmp");
+    setrlimit(RLIMIT_FSIZE, &full);
+    bench.profiler->finalize();
+    setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_EQ(info()["state"], "finished");
 }
 
 TEST_F(RunInfoTest, KeepsTheErrorOfAFailedRun)

@@ -23,7 +23,10 @@ TEST(Summary, TotalsEveryMetricOverItsIterations)
         clock->advance_ms(milliseconds);
     }
     profiler->end_iteration();
-    { const ScopedRegion b = profiler->track_step("b"); clock->advance_ms(60); }
+    {
+        const ScopedRegion b = profiler->track_step("b");
+        clock->advance_ms(60);
+    }
     profiler->end_iteration();
 
     ASSERT_EQ(summary->entries().size(), 6U);

@@ -62,6 +62,9 @@ public:
     void reset_peak_bytes() override
     {
         calls_->push_back("reset");
+        if (fails_reset) {
+            throw DeviceError("resetting the peak of fake:1 failed (told to); try again");
+        }
         peak_ = used_;
     }
 
@@ -73,6 +76,7 @@ public:
     void release_mb(std::int64_t mebibytes) { used_ -= mebibytes * 1048576; }
 
     bool fails = false;
+    bool fails_reset = false;
 
 private:
     std::shared_ptr<Calls> calls_;

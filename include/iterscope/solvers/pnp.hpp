@@ -44,6 +44,8 @@ public:
     std::optional<std::int64_t> nonfinite_iteration() const;
 
     const PnPOptions& options() const noexcept { return options_; }
+    const std::shared_ptr<const LinearPhysics>& physics() const noexcept { return physics_; }
+    const std::shared_ptr<Denoiser>& denoiser() const noexcept { return denoiser_; }
 
 private:
     at::Tensor first_image() const;

@@ -6,8 +6,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from iterscope.report.run import ITERATION, Run
-from iterscope.report.summary import untracked_times
+from iterscope.report.nesting import untracked_rest
+from iterscope.report.run import ITERATION, TOTAL, Run
 
 if TYPE_CHECKING:
     import os
@@ -30,6 +30,7 @@ def save_figure(
 ) -> Path:
     """Draw the time of each recorded iteration by region, stacked, under the given images.
 
+    Regions inside others are part of those and have no layer of their own.
     ``images`` maps titles to arrays of shape (batch, channel, [depth,] height, width) with values
     in [0, 1]; the first of a batch is shown, of a volume its middle slice. The file's format
     follows from its ending; its folder is made if need be. Returns the path.
@@ -76,9 +77,7 @@ def _draw_times(axes: Axes, run: Run) -> None:
     if not run.rows:
         axes.set_title("no iteration has been recorded", fontsize=9)
         return
-    names = [*run.regions, "(untracked rest)"]
-    layers = [_milliseconds(run.times(name)) for name in run.regions]
-    layers.append([max(time, 0.0) for time in _milliseconds(untracked_times(run))])
+    names, layers = _layers(run)
     iterations = _iterations(run)
     if len(run.rows) <= _MOST_BARS:
         handles = _stack_bars(axes, iterations, layers)
@@ -89,6 +88,15 @@ def _draw_times(axes: Axes, run: Run) -> None:
     axes.legend(handles, labels, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     axes.set_title(_label(f"time per iteration, {run.stem}"), fontsize=9)
     axes.margins(x=0.01)
+
+
+def _layers(run: Run) -> tuple[list[str], list[list[float]]]:
+    """Names and times of what adds up to the iterations, the rest last."""
+    rest = untracked_rest(run)
+    if rest.times is None:  # regions that add up to more would show iterations that never were
+        return ["iteration"], [_milliseconds(run.numbers(TOTAL))]
+    layers = [_milliseconds(run.times(name)) for name in rest.subtracted]
+    return [*rest.subtracted, rest.name], [*layers, _milliseconds(rest.times)]
 
 
 def _stack_bars(axes: Axes, iterations: Sequence[float], layers: list[list[float]]) -> list[Any]:

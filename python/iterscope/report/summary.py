@@ -7,21 +7,21 @@ from math import fsum
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from iterscope.report.nesting import parents_of, untracked_rest
 from iterscope.report.run import PEAK, TOTAL, Run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# Regions and iteration are differences of clock readings; their sums agree to rounding only.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class RegionSummary:
     """Times of one region, in seconds, over the recorded iterations that entered it.
 
-    ``share`` is its part of all recorded iteration time (``None`` where that is not known) and
-    ``peak_mb`` its highest peak of device memory in MiB (``None`` where there is no value).
+    Times are inclusive: those of a region inside another are in the other's too. ``share`` is its
+    part of all recorded iteration time (``None`` where that is not known) and ``peak_mb`` its
+    highest peak of device memory in MiB (``None`` where there is no value). ``parents`` are the
+    regions that it was directly entered in, ``""`` for none; empty where that is not known.
     """
 
     name: str
@@ -31,6 +31,7 @@ class RegionSummary:
     median_sec: float
     share: float | None
     peak_mb: float | None = None
+    parents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ class Summary:
 
     ``iteration`` is the whole of the recorded iterations (``None`` without any), ``untracked`` what
     no region covers: the objective's callback, an optimizer, the loop itself (``None`` where it
-    cannot be told). ``profiler_sec`` is what the profiler spent at the ends of iterations, outside
-    every time given here, over the whole run; ``region_cost_sec`` what reading clocks costs inside
-    the regions, estimated. Both are ``None`` while the run goes on.
+    cannot be told; a bound where its name and a note say so). ``profiler_sec`` is what the profiler
+    spent at the ends of iterations, outside every time given here; ``region_cost_sec`` what reading
+    clocks costs inside the regions, estimated. Both are ``None`` while the run goes on.
     """
 
     iteration: RegionSummary | None
@@ -60,49 +61,27 @@ def summarize(run: Run) -> Summary:
     all_time = fsum(known) if known else None
     if run.rows and all_time is None:
         notes.append(f"there is no column {TOTAL}, so shares and the untracked rest are not known")
-    regions = [_summary(name, run.times(name), all_time, run.peaks(name)) for name in run.regions]
+    regions = [
+        _summary(name, run.times(name), all_time, run.peaks(name), parents_of(run, name))
+        for name in run.regions
+    ]
     return Summary(
         iteration=_summary("iteration", totals, all_time, run.numbers(PEAK)),
         regions=tuple(region for region in regions if region is not None),
-        untracked=_untracked(run, totals, all_time, notes),
+        untracked=_untracked(run, all_time, notes),
         profiler_sec=_number(run, "profiler_time_sec"),
         region_cost_sec=_region_cost(run),
         notes=tuple(notes),
     )
 
 
-def untracked_times(run: Run) -> list[float | None]:
-    """Seconds of each row's iteration that no region covers; ``None`` without a total.
-
-    Nested regions are inclusive, so what they cover is subtracted twice: the rest is then too
-    small, or negative.
-    """
-    covered = [0.0] * len(run.rows)
-    for name in run.regions:
-        for index, time in enumerate(run.times(name)):
-            covered[index] += time or 0.0
-    totals = run.numbers(TOTAL)
-    return [
-        None if total is None else total - part for total, part in zip(totals, covered, strict=True)
-    ]
-
-
-def _untracked(
-    run: Run, totals: Sequence[float | None], all_time: float | None, notes: list[str]
-) -> RegionSummary | None:
-    if not run.regions:
+def _untracked(run: Run, all_time: float | None, notes: list[str]) -> RegionSummary | None:
+    if not run.regions or all_time is None:
         return None
-    rest = untracked_times(run)
-    for total, time in zip(totals, rest, strict=True):
-        if total is not None and time is not None and time < -_ROUNDING * max(total, 1.0):
-            notes.append(
-                "the regions of an iteration add up to more than the iteration (nested ones are "
-                "inclusive), so the untracked rest is not known"
-            )
-            return None
-    return _summary(
-        "(untracked rest)", [max(t, 0.0) if t is not None else t for t in rest], all_time
-    )
+    rest = untracked_rest(run)
+    if rest.note is not None:
+        notes.append(rest.note)
+    return None if rest.times is None else _summary(rest.name, rest.times, all_time)
 
 
 def _summary(
@@ -110,6 +89,7 @@ def _summary(
     times: Sequence[float | None],
     all_time: float | None,
     peaks: Sequence[float | None] = (),
+    parents: tuple[str, ...] = (),
 ) -> RegionSummary | None:
     known = [time for time in times if time is not None]
     if not known:
@@ -124,6 +104,7 @@ def _summary(
         median_sec=median(known),
         share=total / all_time if all_time else None,
         peak_mb=max(memory) if memory else None,
+        parents=parents,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,14 @@ def format_run(run: Run) -> str:
 
     The columns are: the recorded iterations that entered the region, its total, mean and median
     over them, and its share of all recorded iteration time; peak memory where any was measured.
+    A region that ran inside one other only is indented below it.
     """
     summary = summarize(run)
-    parts = [_head(run), _table(summary), _own_time(run, summary)]
-    parts += [f"note: {_printable(note)}" for note in summary.notes]
+    parts = [_head(run), _table(summary), _inclusive(summary), _own_time(run, summary)]
+    parts += [
+        textwrap.fill(f"note: {_printable(note)}", WIDTH, subsequent_indent=" " * 6)
+        for note in summary.notes
+    ]
     return "\n".join(part for part in parts if part)
 
 
@@ -62,8 +67,9 @@ def _recorded(run: Run) -> str:
 
 
 def _table(summary: Summary) -> str:
-    rows = [*summary.regions]
-    rows += [row for row in (summary.untracked, summary.iteration) if row is not None]
+    labelled = _tree(summary.regions)
+    labelled += [(row.name, row) for row in (summary.untracked, summary.iteration) if row]
+    rows = [row for _, row in labelled]
     if not rows:
         return "no iteration has been recorded"
     with_memory = any(row.peak_mb for row in rows)
@@ -71,7 +77,7 @@ def _table(summary: Summary) -> str:
     cells = [_cells(row, with_memory) for row in rows]
     widths = [max(map(len, column)) for column in zip(header[1:], *cells, strict=True)]
     room = WIDTH - sum(widths) - len(_GAP) * len(widths)
-    names = [_cut(_printable(row.name), room) for row in rows]
+    names = [_cut(_printable(label), room) for label, _ in labelled]
     first = max(map(_width, (*names, header[0])))
     lines = [_line(header[0], header[1:], first, widths)]
     lines += [_line(name, row, first, widths) for name, row in zip(names, cells, strict=True)]
@@ -80,6 +86,36 @@ def _table(summary: Summary) -> str:
     if summary.iteration is not None:
         lines.insert(-1, rule)
     return "\n".join(["", *lines, ""])
+
+
+def _tree(regions: Sequence[RegionSummary]) -> list[tuple[str, RegionSummary]]:
+    """Put a region below the only other one that it ran in, indented; else say what it ran in."""
+    names = {region.name for region in regions}
+    below: dict[str, list[RegionSummary]] = {"": []}
+    for region in regions:
+        only = region.parents[0] if len(region.parents) == 1 else ""
+        below.setdefault(only if only in names else "", []).append(region)
+    found: list[tuple[str, RegionSummary]] = []
+    waiting = [(0, region) for region in reversed(below[""])]
+    while waiting:
+        depth, region = waiting.pop()
+        found.append(("  " * depth + region.name + _mark(region), region))
+        waiting += [(depth + 1, inner) for inner in reversed(below.get(region.name, ()))]
+    shown = {region.name for _, region in found}  # parents in a circle leave some out
+    return found + [(region.name, region) for region in regions if region.name not in shown]
+
+
+def _mark(region: RegionSummary) -> str:
+    outer = [parent for parent in region.parents if parent]
+    if len(region.parents) < 2:
+        return ""
+    return f" ({'also ' if '' in region.parents else ''}in {', '.join(outer)})"
+
+
+def _inclusive(summary: Summary) -> str:
+    if not any(parent for region in summary.regions for parent in region.parents):
+        return ""
+    return "regions inside others (indented, or marked) are part of the others' times and shares"
 
 
 def _cells(row: RegionSummary, with_memory: bool) -> tuple[str, ...]:
@@ -101,10 +137,9 @@ def _line(name: str, cells: Sequence[str], first: int, widths: Sequence[int]) ->
 def _own_time(run: Run, summary: Summary) -> str:
     if summary.profiler_sec is None:
         return ""
-    iterations = run.info.get("iterations")
     each = ""
-    if isinstance(iterations, int) and iterations > 0:
-        each = f", {format_seconds(summary.profiler_sec / iterations)} an iteration"
+    if run.rows:  # it works at the ends of recorded iterations only
+        each = f", {format_seconds(summary.profiler_sec / len(run.rows))} a recorded iteration"
     lines = [
         f"profiler's own time: {format_seconds(summary.profiler_sec)}{each}, in none of the above"
     ]

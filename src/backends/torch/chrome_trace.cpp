@@ -25,7 +25,7 @@ void make_folder(const fs::path& folder)
     std::error_code error;
     fs::create_directories(folder, error);
     if (error || !fs::is_directory(folder)) {
-        throw io_error("creating the folder", folder, error ? error.value() : ENOTDIR, k_cure);
+        throw io_error("creating the folder", folder, error ? error.value() : ENOTDIR);
     }
 }
 
@@ -104,7 +104,7 @@ void ChromeTrace::write(::torch::autograd::profiler::ProfilerResult& result,
     }
     std::ifstream in(raw.path, std::ios::binary);
     if (!in) {
-        throw io_error("writing", raw.path, errno, k_cure);
+        throw io_error("writing", raw.path, errno);
     }
     Replacement file(path_);
     std::string buffer;
