@@ -21,6 +21,13 @@ Mode parse_mode(std::string_view text);
 /// "None", "custom", "torch", "nvidia".
 std::string_view to_string(Mode mode) noexcept;
 
+/// How mode torch reads operators. `automatic`: the observer on a CPU without a trace (cheapest),
+/// Kineto where there is device work or a trace to be had.
+enum class Collector { automatic, observer, kineto };
+
+/// Reads "auto", "observer" or "kineto". Throws ConfigError.
+Collector parse_collector(std::string_view text);
+
 /// One parameter of the solver or the dataset, kept in run.json. `monostate` is JSON's null.
 using ParameterValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 using Parameters = std::vector<std::pair<std::string, ParameterValue>>;
@@ -41,6 +48,8 @@ struct Options {
     bool per_step = true;
     /// `torch` mode without `per_step`: number of cycles; 0 repeats for ever.
     std::int64_t repeat = 1;
+    /// `torch` mode: see Collector.
+    Collector collector = Collector::automatic;
     /// Writes `outputs/<run name>_run.json` and the mode's CSV.
     bool save_file = false;
     /// What produced the run; only written down.

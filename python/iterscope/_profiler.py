@@ -93,6 +93,7 @@ def create_profiler(
     repeat: SupportsIndex = 1,
     save_file: bool = False,
     parameters: Mapping[str, object] | None = None,
+    collector: str = "auto",
 ) -> Profiler:
     """Make a profiler; use it as a context manager around the solver's loop.
 
@@ -110,13 +111,16 @@ def create_profiler(
         parameters: what produced the run (solver, dataset); only written to run.json. Values that
             JSON has no scalar for are written as text.
 
+        collector: torch mode: "auto", or "observer" (counts in place, cheapest) or "kineto" (reads
+            events; device work and traces need it).
+
     Raises
     ------
         ConfigError: an unknown mode or device, a count that is negative or no integer, a
             combination that cannot work.
     """
     kept = _parameters(parameters)
-    recipe = (mode, device, name, warmup, active, trace_dir, per_step, repeat, save_file, kept)
+    chosen = (mode, device, name, warmup, active, trace_dir, per_step, repeat, save_file)
     options = {
         "mode": _mode(mode),
         "device": str(device),
@@ -129,5 +133,6 @@ def create_profiler(
         "save_file": _flag("save_file", save_file),
         "trace_dir": _folder("trace_dir", trace_dir),
         "parameters": kept,
+        "collector": _text("collector", collector),
     }
-    return Profiler(options, (create_profiler, recipe))
+    return Profiler(options, (create_profiler, (*chosen, kept, collector)))

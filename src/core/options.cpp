@@ -30,6 +30,21 @@ Mode parse_mode(std::string_view text)
                       "' (there is no such recorder); use None, custom, torch or nvidia");
 }
 
+Collector parse_collector(std::string_view text)
+{
+    if (text == "auto") {
+        return Collector::automatic;
+    }
+    if (text == "observer") {
+        return Collector::observer;
+    }
+    if (text == "kineto") {
+        return Collector::kineto;
+    }
+    throw ConfigError("unknown collector '" + std::string(text) +
+                      "' (there is no such way to read operators); use auto, observer or kineto");
+}
+
 std::string_view to_string(Mode mode) noexcept
 {
     switch (mode) {
@@ -64,6 +79,16 @@ std::vector<std::string> validate(const Options& options)
                 "trace_dir is given with per_step (a trace spans iterations, per_step cuts them "
                 "apart); set per_step to False or drop trace_dir");
         }
+        if (options.trace_dir && options.collector == Collector::observer) {
+            throw ConfigError(
+                "trace_dir is given with the observer (it stores no events, a trace is made of "
+                "them); use the collector kineto or auto, or drop trace_dir");
+        }
+        if (options.trace_dir && options.active == 0) {
+            warnings.push_back(
+                "the trace has no end (active is 0, so it holds every event until the run ends and "
+                "memory grows with it); set active");
+        }
         if (options.repeat != 1 && (options.per_step || options.active == 0)) {
             warnings.push_back(options.per_step
                                    ? "repeat has no effect with per_step (there are no cycles to "
@@ -86,6 +111,9 @@ std::vector<std::string> validate(const Options& options)
     }
     if (options.repeat != 1) {
         has_no_effect("repeat");
+    }
+    if (options.collector != Collector::automatic) {
+        has_no_effect("collector");
     }
     return warnings;
 }

@@ -79,6 +79,7 @@ bool read_options(PyObject* given, Options& options)
         options.warmup = nb::cast<std::int64_t>(dict["warmup"]);
         options.active = nb::cast<std::int64_t>(dict["active"]);
         options.repeat = nb::cast<std::int64_t>(dict["repeat"]);
+        options.collector = parse_collector(nb::cast<std::string>(dict["collector"]));
         options.per_step = nb::cast<bool>(dict["per_step"]);
         options.save_file = nb::cast<bool>(dict["save_file"]);
         options.trace_dir = nb::cast<std::optional<std::string>>(dict["trace_dir"]);

@@ -7,6 +7,7 @@
 
 #include <iterscope/error.hpp>
 
+#include "backends/torch/cycle_collector.hpp"
 #include "backends/torch/observer_collector.hpp"
 #include "backends/torch/torch_backend.hpp"
 #include "core/assemble.hpp"
@@ -66,6 +67,46 @@ std::shared_ptr<Device> make_device(const std::string& text,
     return std::make_shared<AcceleratorDevice>(device);
 }
 
+namespace {
+
+std::unique_ptr<OperatorCollector> make_collector(const Options& options, const Device& device,
+                                                  const std::shared_ptr<TraceFile>& trace)
+{
+    const c10::Device target =
+        device.is_accelerator() ? parse_device(options.device) : c10::Device(c10::kCPU);
+    if (trace != nullptr) {
+        return std::make_unique<CycleCollector>(target, window_of(options), trace);
+    }
+    const bool wants_events =
+        options.collector == Collector::automatic && device.is_accelerator();
+    if (wants_events || options.collector == Collector::kineto) {
+        return std::make_unique<KinetoCollector>(target);
+    }
+    return std::make_unique<ObserverCollector>(target);
+}
+
+std::unique_ptr<Profiler> make_torch_profiler(Options options, Services services)
+{
+    validate(options);
+    const auto trace = options.trace_dir ? std::make_shared<TraceFile>() : nullptr;
+    auto backend = std::make_unique<TorchBackend>(
+        services.clock, services.device, make_collector(options, *services.device, trace),
+        options.per_step);
+    std::vector<std::shared_ptr<Sink>> files;
+    if (options.per_step) {
+        files = {std::make_shared<OperatorsCsv>(), std::make_shared<CommunicationCsv>()};
+    } else {
+        files = {std::make_shared<AggregatedCsv>()};
+    }
+    if (trace != nullptr) {
+        services.sinks.insert(services.sinks.begin(), trace);
+    }
+    return assemble(std::move(options), std::move(backend), std::move(files),
+                    std::move(services));
+}
+
+}  // namespace
+
 std::unique_ptr<Profiler> make_profiler(Options options, Services services)
 {
     require_built_version();
@@ -87,18 +128,7 @@ std::unique_ptr<Profiler> make_profiler(Options options, Services services)
     if (!services.clock) {
         services.clock = std::make_shared<SteadyClock>();
     }
-    validate(options);
-    auto backend = std::make_unique<TorchBackend>(
-        services.clock, services.device,
-        std::make_unique<ObserverCollector>(parse_device(options.device)), options.per_step);
-    std::vector<std::shared_ptr<Sink>> files;
-    if (options.per_step) {
-        files = {std::make_shared<OperatorsCsv>(), std::make_shared<CommunicationCsv>()};
-    } else {
-        files = {std::make_shared<AggregatedCsv>()};
-    }
-    return assemble(std::move(options), std::move(backend), std::move(files),
-                    std::move(services));
+    return make_torch_profiler(std::move(options), std::move(services));
 }
 
 std::string built_version() { return ITERSCOPE_TORCH_VERSION; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <iterscope/operator_table.hpp>
 
@@ -14,6 +15,7 @@ public:
 
     /// Throws UsageError when a profiler of the user's is on.
     virtual void open() = 0;
+    virtual void add_region(RegionId /*region*/, const std::string& /*name*/) {}
     virtual void begin_iteration(std::int64_t iteration) = 0;
     virtual void enter(RegionId region) = 0;
     /// Never throws: what cannot be closed ends the collection of this iteration.
@@ -22,6 +24,12 @@ public:
     virtual void end_iteration(OperatorTable& table) = 0;
     /// Nothing of the collector stays registered.
     virtual void close() noexcept = 0;
+    /// The same at the end of a window; `rest` is what no table has told yet.
+    virtual void finish(OperatorTable& rest) noexcept
+    {
+        rest.clear();
+        close();
+    }
 
     /// Work that ended after its iteration was written.
     virtual std::int64_t late_events() const noexcept = 0;

@@ -39,7 +39,7 @@ void TorchBackend::add_columns(ColumnTable& columns)
     }
 }
 
-void TorchBackend::add_region(RegionId /*region*/, const std::string& name, ColumnTable& columns)
+void TorchBackend::add_region(RegionId region, const std::string& name, ColumnTable& columns)
 {
     RegionSum sum{};
     sum.cpu_column = columns.add(name + "_cpu_sec");
@@ -47,6 +47,7 @@ void TorchBackend::add_region(RegionId /*region*/, const std::string& name, Colu
     sum.communication_column = columns.add(name + "_comm_sec");
     sums_.push_back(sum);
     report_.region_names.push_back(name);
+    collector_->add_region(region, name);
 }
 
 void TorchBackend::open_window() { settle(); }
@@ -130,7 +131,13 @@ void TorchBackend::collect_regions(const OperatorTable& table, IterationRecord& 
     }
 }
 
-void TorchBackend::close_window() noexcept { collector_->close(); }
+void TorchBackend::close_window() noexcept
+{
+    collector_->finish(table_);
+    if (!per_step_) {
+        report_.table.add_operators(table_);
+    }
+}
 
 void TorchBackend::summarize(RunSummary& summary) const
 {
