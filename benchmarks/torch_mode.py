@@ -5,13 +5,15 @@
 Extra time is what an iteration takes beyond the same one under profiler mode None, in medians
 that were measured in turn within one run. Shares of an iteration are computed: the cost of a
 region, of an operator event and of the end of an iteration, times their numbers, over the median
-iteration; the difference measured on the whole iteration stands beside it with its 95 % interval,
-which is usually wider than the cost itself.
+iteration. Costs of events are those of a loop, in warm caches. The difference measured on the whole
+iteration, in the caches that its own work leaves, stands beside it with its 95 % interval.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
 import inspect
 import random
 import statistics
@@ -95,7 +97,7 @@ def sample(workload: Workload, mode: str | None, collector: str) -> float:
                 profiler.end_iteration()
                 profiler.get_current_metrics()
 
-        iterate(1)  # the first one makes the rows of the table
+        iterate(3)  # the first ones make the rows of the tables
         start = PERF()
         iterate(workload.batch)
         return (PERF() - start) / workload.batch
@@ -379,6 +381,15 @@ def collector_figures(collector: str, rounds: int) -> tuple[list[Ratio], dict[st
     return ratios, {"unit_costs_sec": costs, "shares": shares, "samples_sec": samples}
 
 
+def keep_freed_memory() -> None:
+    """Tell glibc to keep what is freed: page faults for it would hide everything else."""
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL("libc.so.6")
+        trim_threshold, mmap_threshold = -1, -3
+        libc.mallopt(trim_threshold, 1 << 30)
+        libc.mallopt(mmap_threshold, 1 << 25)  # the most that every glibc takes
+
+
 def main() -> int:
     """Run all; 1 if a goal was missed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -387,6 +398,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    keep_freed_memory()
     ratios: list[Ratio] = []
     extra: dict[str, object] = {}
     for collector in LESS_EXTRA_TIME if has_collectors() else ["observer"]:

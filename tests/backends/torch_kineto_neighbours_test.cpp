@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <thread>
@@ -197,6 +198,23 @@ TEST(KinetoNeighbours, TheTwoCollectorsSeeEachOther)
     EXPECT_THROW(kineto.open(), UsageError);
     observer.close();
     EXPECT_TRUE(nothing_is_on());
+}
+
+TEST(KinetoNeighbours, NothingIsPrinted)
+{
+    if (std::getenv("KINETO_LOG_LEVEL") != nullptr) {
+        GTEST_SKIP() << "KINETO_LOG_LEVEL is set";
+    }
+    KinetoCollector collector(c10::kCPU);
+    OperatorTable table;
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    collector.open();
+    iterate(collector, table);
+    iterate(collector, table);
+    collector.close();
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 /// Kineto has freed the events of an iteration that is over; what ends later must not touch them.

@@ -84,6 +84,15 @@ bool is_json_string(std::string_view text)
     return true;
 }
 
+/// Reads a number at the start of `text`; how many characters it took.
+template <class Number>
+std::size_t read_number(std::string_view text, Number& number)
+{
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): the end is given
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() ? static_cast<std::size_t>(end - text.data()) : 0;
+}
+
 /// Kineto draws what has not ended up to the end of the trace.
 std::int64_t end_of(const HostEvent& event)
 {
@@ -156,9 +165,7 @@ std::string TraceEditor::name_of(std::string_view name) const
         const char kind = name[edits_.label_prefix.size()];
         const std::string_view number = name.substr(edits_.label_prefix.size() + 1);
         std::size_t region = 0;
-        const auto end = number.data() + number.size();
-        const bool is_number =
-            std::from_chars(number.data(), end, region) == std::from_chars_result{end, {}};
+        const bool is_number = read_number(number, region) == number.size();
         if (is_number && kind == 'i') {
             return "iter_" + std::string(number);
         }
@@ -179,7 +186,7 @@ void TraceEditor::edit_event(std::vector<std::string>& lines)
             const std::size_t quote = line.rfind('"');
             const std::string name =
                 name_of(std::string_view(line).substr(k_name.size(), quote - k_name.size()));
-            line = std::string(k_name) + name + line.substr(quote);
+            line.replace(k_name.size(), quote - k_name.size(), name);
         } else if (line.starts_with(k_duration)) {
             line = "    \"dur\": 0";
         } else if (line.starts_with(k_pid)) {
@@ -188,7 +195,7 @@ void TraceEditor::edit_event(std::vector<std::string>& lines)
             thread = &line;
         } else if (const std::size_t at = line.find(k_id); at != std::string::npos) {
             std::int32_t id = 0;
-            std::from_chars(line.data() + at + k_id.size(), line.data() + line.size(), id);
+            read_number(std::string_view(line).substr(at + k_id.size()), id);
             const auto moved = edits_.tracks.find(id);
             track = moved == edits_.tracks.end() ? 0 : moved->second;
         }
@@ -196,8 +203,7 @@ void TraceEditor::edit_event(std::vector<std::string>& lines)
     std::int64_t number = 0;
     const bool is_host_thread =
         thread != nullptr &&
-        std::from_chars(thread->data() + k_tid.size(), thread->data() + thread->size(), number)
-                .ec == std::errc();
+        read_number(std::string_view(*thread).substr(k_tid.size()), number) > 0;
     if (track == 0 || !is_host_thread) {
         return;
     }
