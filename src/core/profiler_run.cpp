@@ -198,6 +198,7 @@ void Profiler::collect_parents()
             continue;
         }
         std::vector<std::string> names;
+        names.reserve(region.parents.size());
         for (const RegionId parent : region.parents) {
             names.push_back(parent == k_no_region ? std::string() : *regions_[parent].name);
         }

@@ -8,6 +8,7 @@
 #include <iterscope/torch/make_profiler.hpp>
 
 #include "bindings.hpp"
+#include "process_group.hpp"
 
 namespace iterscope::python {
 
@@ -56,16 +57,6 @@ private:
     std::shared_ptr<Device> device_;
 };
 
-/// Rank and size of torch.distributed, if the program uses it.
-std::optional<ProcessGroup> python_process_group()
-{
-    const nb::object found = nb::module_::import_("iterscope._launch").attr("process_group")();
-    if (found.is_none()) {
-        return std::nullopt;
-    }
-    return ProcessGroup{nb::cast<int>(found[0]), nb::cast<int>(found[1])};
-}
-
 }  // namespace
 
 bool read_options(PyObject* given, Options& options)
@@ -103,7 +94,7 @@ void make_shared_profiler(Options options, SharedProfiler& shared)
     services.inform = [&shared](const std::string& line) { shared.lines.inform(line); };
     services.process_group = [] {
         const nb::gil_scoped_acquire locked;
-        return python_process_group();
+        return process_group();
     };
     services.versions = {{"python", PY_VERSION}};
     if (options.mode != Mode::null) {
