@@ -89,7 +89,7 @@ add_library(IterscopeTorch::headers INTERFACE IMPORTED)
 set_target_properties(
   IterscopeTorch::headers
   PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
-             "${_torch_include};${_torch_include}/torch/csrc/api/include"
+             "${_torch_include};${_torch_include}/torch/csrc/api/include;${_torch_include}/kineto"
              INTERFACE_COMPILE_DEFINITIONS "_GLIBCXX_USE_CXX11_ABI=${IterscopeTorch_CXX11_ABI}")
 
 foreach(_torch_name c10 torch_cpu c10_cuda torch_cuda torch_python)

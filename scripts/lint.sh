@@ -18,7 +18,7 @@ format_check() { cpp_files '*.cpp' '*.hpp' '*.inc' | xargs -0 -r clang-format --
 # commands are those of the asan tree, which has no torch; the flag that only GCC knows is left out.
 tidy_check() {
     scripts/quietly.sh cmake --preset asan --no-warn-unused-cli
-    cpp_files 'src/core/*.cpp' 'src/sinks/*.cpp' 'src/backends/custom/*.cpp' |
+    cpp_files 'src/core/*.cpp' 'src/sinks/*.cpp' 'src/backends/custom/*.cpp' 'src/backends/timeline/*.cpp' |
         xargs -0 -r -n 1 -P "$jobs" clang-tidy -p build/asan --quiet --warnings-as-errors='*' 2> >(
             grep -v 'warnings\? generated\|^Suppressed\|^Use -header-filter' >&2
         )

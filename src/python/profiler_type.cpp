@@ -265,8 +265,7 @@ PyObject* profiler_operator_table(PyObject* object, PyObject* const* arguments, 
     bool full = false;
     const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
     if (count + named == 1 &&
-        (named == 0 ||
-         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "full") == 0)) {
+        (named == 0 || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "full") == 0)) {
         const int truth = PyObject_IsTrue(arguments[0]);
         if (truth < 0) {
             return nullptr;
@@ -388,7 +387,8 @@ PyMethodDef profiler_methods[] = {
      "MiB; "
      "empty unless it was recorded."},
     {"operator_table", as_method(profiler_operator_table), METH_FASTCALL | METH_KEYWORDS,
-     "operator_table(full=False)\n--\n\nMode torch: the operators of the iteration that ended last, "
+     "operator_table(full=False)\n--\n\nMode torch: the operators of the iteration that ended "
+     "last, "
      "as the CSV has them; with full those at any depth."},
     {"finalize", as_method(profiler_finalize), METH_FASTCALL | METH_KEYWORDS,
      "finalize($self, ctx=None)\n--\n\nEnds the run; idempotent."},

@@ -30,8 +30,8 @@ void CommunicationCsv::write(const IterationRecord& record, const ColumnTable& /
     for (const Collective& collective : report.table.collectives) {
         append_number(rows_, record.iteration);
         append_cell(rows_, collective.region == k_no_region
-                                    ? std::string_view()
-                                    : report.region_names[collective.region]);
+                               ? std::string_view()
+                               : report.region_names[collective.region]);
         append_cell(rows_, index_++);
         append_cell(rows_, collective.name);
         append_cell(rows_, collective.group);

@@ -14,7 +14,10 @@ namespace {
 constexpr std::string_view k_operators_header =
     "iter,section,op,cpu_sec,cuda_sec,self_cuda_sec,mem_mb,self_mem_mb,count\n";
 
-constexpr double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+constexpr double seconds(std::int64_t nanoseconds)
+{
+    return static_cast<double>(nanoseconds) / 1e9;
+}
 constexpr double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1048576.0; }
 
 /// Everything behind the first cell, and the line end.

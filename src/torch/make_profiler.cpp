@@ -77,8 +77,7 @@ std::unique_ptr<OperatorCollector> make_collector(const Options& options, const 
     if (trace != nullptr) {
         return std::make_unique<CycleCollector>(target, window_of(options), trace);
     }
-    const bool wants_events =
-        options.collector == Collector::automatic && device.is_accelerator();
+    const bool wants_events = options.collector == Collector::automatic && device.is_accelerator();
     if (wants_events || options.collector == Collector::kineto) {
         return std::make_unique<KinetoCollector>(target);
     }
@@ -89,9 +88,9 @@ std::unique_ptr<Profiler> make_torch_profiler(Options options, Services services
 {
     validate(options);
     const auto trace = options.trace_dir ? std::make_shared<TraceFile>() : nullptr;
-    auto backend = std::make_unique<TorchBackend>(
-        services.clock, services.device, make_collector(options, *services.device, trace),
-        options.per_step);
+    auto backend = std::make_unique<TorchBackend>(services.clock, services.device,
+                                                  make_collector(options, *services.device, trace),
+                                                  options.per_step);
     std::vector<std::shared_ptr<Sink>> files;
     if (options.per_step) {
         files = {std::make_shared<OperatorsCsv>(), std::make_shared<CommunicationCsv>()};
@@ -101,8 +100,7 @@ std::unique_ptr<Profiler> make_torch_profiler(Options options, Services services
     if (trace != nullptr) {
         services.sinks.insert(services.sinks.begin(), trace);
     }
-    return assemble(std::move(options), std::move(backend), std::move(files),
-                    std::move(services));
+    return assemble(std::move(options), std::move(backend), std::move(files), std::move(services));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "backends/torch/intervals.hpp"
+#include "backends/timeline/intervals.hpp"
 
 #include <gtest/gtest.h>
 

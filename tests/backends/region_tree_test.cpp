@@ -1,4 +1,4 @@
-#include "backends/torch/region_tree.hpp"
+#include "backends/timeline/region_tree.hpp"
 
 #include <gtest/gtest.h>
 

@@ -225,7 +225,17 @@ def test_metrics_and_rows_have_their_keys(tmp_path, monkeypatch):
     with open(profiler.files["gpu_metrics"], newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == (
-        "iter,section,op,cpu_sec,cuda_sec,self_cuda_sec,mem_mb,self_mem_mb,count".split(",")
+        [
+            "iter",
+            "section",
+            "op",
+            "cpu_sec",
+            "cuda_sec",
+            "self_cuda_sec",
+            "mem_mb",
+            "self_mem_mb",
+            "count",
+        ]
     )
     relus = [(row[0], row[1], row[8]) for row in rows if row[2] == "aten::relu"]
     assert relus == [(i, name, "1") for i in "12" for name in ("a", 'b,"q"')]

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "backends/torch/device_timeline.hpp"
+#include "backends/timeline/device_timeline.hpp"
 
 namespace iterscope::test {
 

@@ -6,7 +6,7 @@
 #include <c10/core/Device.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
-#include "device_timeline.hpp"
+#include "../timeline/device_timeline.hpp"
 
 namespace iterscope {
 

@@ -11,7 +11,7 @@
 #include <ATen/record_function.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
-#include "device_timeline.hpp"
+#include "../timeline/device_timeline.hpp"
 
 namespace iterscope {
 

@@ -8,7 +8,7 @@
 
 #include <iterscope/error.hpp>
 
-#include "intervals.hpp"
+#include "../timeline/intervals.hpp"
 #include "observer_memory.hpp"
 #include "observer_thread.hpp"
 

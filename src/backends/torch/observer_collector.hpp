@@ -6,11 +6,11 @@
 
 #include <c10/core/Device.h>
 
+#include "../timeline/region_tree.hpp"
 #include "observer_leftovers.hpp"
 #include "observer_rows.hpp"
 #include "observer_session.hpp"
 #include "operator_collector.hpp"
-#include "region_tree.hpp"
 
 namespace iterscope {
 

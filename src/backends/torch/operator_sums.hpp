@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <iterscope/operator_table.hpp>
-#include "region_tree.hpp"
+#include "../timeline/region_tree.hpp"
 
 namespace iterscope {
 

@@ -10,7 +10,10 @@ namespace iterscope {
 
 namespace {
 
-constexpr double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+constexpr double seconds(std::int64_t nanoseconds)
+{
+    return static_cast<double>(nanoseconds) / 1e9;
+}
 
 }  // namespace
 

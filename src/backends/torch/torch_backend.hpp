@@ -13,8 +13,9 @@
 namespace iterscope {
 
 /// The torch mode. With `per_step` every iteration has its table and its metrics; without, tables
-/// add up over all recorded iterations and no region has metrics. Regions are timed on the opening thread; the device is
-/// waited for when the window opens and at the end of each iteration, never in a region.
+/// add up over all recorded iterations and no region has metrics. Regions are timed on the opening
+/// thread; the device is waited for when the window opens and at the end of each iteration, never
+/// in a region.
 class TorchBackend final : public Backend {
 public:
     TorchBackend(std::shared_ptr<Clock> clock, std::shared_ptr<Device> device,

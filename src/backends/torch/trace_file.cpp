@@ -8,10 +8,9 @@ void TraceFile::begin(RunContext& context)
 {
     warn_ = context.warn;
     // Without other files the run has no stem of its own yet.
-    const std::string name =
-        context.stem.empty()
-            ? run_stem(safe_file_name(context.options.name), context.launch, 1)
-            : context.stem;
+    const std::string name = context.stem.empty()
+                                 ? run_stem(safe_file_name(context.options.name), context.launch, 1)
+                                 : context.stem;
     trace_.emplace(ChromeTrace::Target{*context.options.trace_dir, name, context.launch.rank,
                                        context.launch.size});
     if (trace_->has_moved()) {

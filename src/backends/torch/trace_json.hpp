@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device_timeline.hpp"
+#include "../timeline/device_timeline.hpp"
 
 namespace iterscope {
 
