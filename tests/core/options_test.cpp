@@ -48,7 +48,39 @@ TEST(Validate, TraceNeedsAggregation)
     options.trace_dir = "traces";
     EXPECT_THROW(validate(options), ConfigError);
     options.per_step = false;
+    options.active = 5;
     EXPECT_TRUE(validate(options).empty());
+    options.collector = Collector::observer;
+    EXPECT_THROW(validate(options), ConfigError);
+}
+
+TEST(Validate, ATraceWithoutEndWarns)
+{
+    Options options;
+    options.mode = Mode::torch;
+    options.trace_dir = "traces";
+    options.per_step = false;
+    EXPECT_EQ(validate(options).size(), 1U);
+}
+
+TEST(Validate, RepeatNeedsCycles)
+{
+    Options options;
+    options.mode = Mode::torch;
+    options.repeat = 3;
+    EXPECT_EQ(validate(options).size(), 1U);
+    options.per_step = false;
+    EXPECT_EQ(validate(options).size(), 1U);
+    options.active = 2;
+    EXPECT_TRUE(validate(options).empty());
+}
+
+TEST(ParseCollector, KnowsThree)
+{
+    EXPECT_EQ(parse_collector("auto"), Collector::automatic);
+    EXPECT_EQ(parse_collector("observer"), Collector::observer);
+    EXPECT_EQ(parse_collector("kineto"), Collector::kineto);
+    EXPECT_THROW(parse_collector("Kineto"), ConfigError);
 }
 
 TEST(Validate, OptionsOfAnotherModeWarn)

@@ -1,6 +1,6 @@
 """What two Gloo ranks measure in mode torch; test_torch_communication.py starts it and judges.
 
-    torchrun --standalone --nproc-per-node=2 communication_worker.py FOLDER
+    torchrun --standalone --nproc-per-node=2 communication_worker.py FOLDER DELAY
 
 Every scenario runs on both ranks; each rank writes what it saw to FOLDER/rank<r>.json.
 """
@@ -25,7 +25,7 @@ import iterscope
 SCENARIOS = {}
 RANK = int(os.environ.get("RANK", "0"))
 #: How long the slow rank lets the other one wait, in seconds.
-DELAY = 0.1
+DELAY = float(sys.argv[2])
 
 
 def scenario(function):

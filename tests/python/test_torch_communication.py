@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch.distributed as dist
-from communication_worker import DELAY
 
 pytestmark = pytest.mark.skipif(not dist.is_gloo_available(), reason="PyTorch without Gloo")
+
+#: Seconds by which one rank keeps the other waiting.
+DELAY = 0.1
 
 RANKS = pytest.mark.parametrize("rank", [0, 1])
 #: `op` of the communication file for each region of the scenario each_collective.
@@ -33,7 +35,7 @@ def results(tmp_path_factory):
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE")}
     done = subprocess.run(
-        [*command, str(worker), str(folder)],
+        [*command, str(worker), str(folder), str(DELAY)],
         capture_output=True,
         text=True,
         check=False,
