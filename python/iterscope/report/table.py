@@ -6,6 +6,7 @@ import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
+from iterscope.report.operators import has_operators, summarize_operators
 from iterscope.report.summary import RegionSummary, Summary, summarize
 from iterscope.report.units import format_mebibytes, format_seconds, format_share
 
@@ -26,6 +27,8 @@ def format_run(run: Run) -> str:
     over them, and its share of all recorded iteration time; peak memory where any was measured.
     A region that ran inside one other only is indented below it.
     """
+    if has_operators(run):
+        return _format_operators(run)
     summary = summarize(run)
     parts = [_head(run), _table(summary), _inclusive(summary), _own_time(run, summary)]
     parts += [
@@ -56,14 +59,48 @@ def _rank(run: Run) -> str:
 
 
 def _recorded(run: Run) -> str:
-    count = f"{len(run.rows)} iteration{'' if len(run.rows) == 1 else 's'}"
+    rows = len(run.rows)
+    if has_operators(run):
+        rows = run.info.get("rows", len({row.get("iter") for row in run.rows}))
+    count = f"{rows} iteration{'' if rows == 1 else 's'}"
     if "iterations" in run.info:
-        count = f"{len(run.rows)} of {run.info['iterations']} iterations"
+        count = f"{rows} of {run.info['iterations']} iterations"
     options = run.info.get("options")
     if not isinstance(options, dict) or not (options.get("warmup") or options.get("active")):
         return count
     length = f"{options['active']} long" if options.get("active") else "to the end"
     return f"{count} (window: from iteration {options.get('warmup', 0)}, {length})"
+
+
+def _format_operators(run: Run) -> str:
+    """List the operators that each region called, longest first, and how much of it they are."""
+    rows = summarize_operators(run)
+    if not rows:
+        return _head(run) + "\nno operator has been recorded"
+    on_device = any(row.cuda_sec for row in rows)
+    header = ["count", "host", *(["device"] if on_device else []), "memory"]
+    cells = [
+        [
+            str(row.count),
+            format_seconds(row.cpu_sec),
+            *([format_seconds(row.cuda_sec)] if on_device else []),
+            f"{row.memory_mb:.3g} MiB",
+        ]
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    room = WIDTH - sum(widths) - len(_GAP) * len(widths)
+    names = [_cut(_printable(f"  {row.op}"), room) for row in rows]
+    titles = [_cut(_printable(row.section), room) for row in rows]
+    first = max(map(_width, (*names, *titles, "operator")))
+    lines = [_line("operator", header, first, widths)]
+    lines.append("-" * _width(lines[0]))
+    for place, (row, name, numbers) in enumerate(zip(rows, names, cells, strict=True)):
+        if place == 0 or rows[place - 1].section != row.section:
+            lines.append(titles[place])
+        lines.append(_line(name, numbers, first, widths))
+    notes = [f"note: {_printable(note)}" for note in run.notes]
+    return "\n".join([_head(run), "", *lines, *notes])
 
 
 def _table(summary: Summary) -> str:
