@@ -387,7 +387,7 @@ PyMethodDef profiler_methods[] = {
      "MiB; "
      "empty unless it was recorded."},
     {"operator_table", as_method(profiler_operator_table), METH_FASTCALL | METH_KEYWORDS,
-     "operator_table(full=False)\n--\n\nMode torch: the operators of the iteration that ended "
+     "operator_table($self, full=False)\n--\n\nMode torch: the operators of the iteration that ended "
      "last, "
      "as the CSV has them; with full those at any depth."},
     {"finalize", as_method(profiler_finalize), METH_FASTCALL | METH_KEYWORDS,
