@@ -9,8 +9,8 @@ from iterscope.report import format_run, load_run
 HEADER = "iter,section,op,cpu_sec,cuda_sec,self_cuda_sec,mem_mb,self_mem_mb,count\n"
 
 
-def write(folder, rows, **info):
-    (folder / "x_gpu_metrics.csv").write_text(HEADER + rows)
+def write(folder, lines, **info):
+    (folder / "x_gpu_metrics.csv").write_text(HEADER + lines)
     content = {"state": "finished", "mode": "torch", "device": "cpu", **info}
     (folder / "x_run.json").write_text(json.dumps(content))
     return format_run(load_run(folder / "x"))
