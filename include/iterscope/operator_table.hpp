@@ -89,6 +89,8 @@ struct OperatorReport {
     OperatorTable table;
     /// By RegionId.
     std::vector<std::string> region_names;
+    /// False where device times were wanted and none came: those of the table mean nothing.
+    bool has_device_times = true;
 };
 
 /// Allocations and frees outside every operator are listed under this name, as PyTorch does.

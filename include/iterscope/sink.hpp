@@ -45,6 +45,8 @@ struct RunSummary {
     /// was cut short.
     std::int64_t late_events = 0;
     std::int64_t partial_iterations = 0;
+    /// torch mode: device times were wanted and none came.
+    bool lacks_device_times = false;
     /// Ranks that a context handed to the profiler named and that differ from `launch.rank`.
     std::vector<std::int64_t> other_ranks;
     /// For each recorded region the regions that it was entered in; "" stands for none. Only the

@@ -211,6 +211,12 @@ void Profiler::report_silence(const RunSummary& summary)
     if (summary.failed) {
         return;
     }
+    if (summary.lacks_device_times) {
+        warn_once(
+            "no device times came, so their cells are empty (there is no such device, another tool "
+            "such as Nsight Systems holds its counters, or it did no work); see that only one tool "
+            "reads the device");
+    }
     if (iteration_ == 0 && (summary.region_count > 0 || region_seen_)) {
         warn_once(
             "nothing was recorded (regions were entered, but end_iteration() was never called); "

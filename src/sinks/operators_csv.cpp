@@ -26,8 +26,12 @@ void append_row(std::string& out, const OperatorReport& report, const OperatorRo
     append_cell(out, report.region_names[row.region]);
     append_cell(out, row.name);
     append_cell(out, seconds(row.stats.cpu_ns));
-    append_cell(out, seconds(row.stats.device_ns));
-    append_cell(out, seconds(row.stats.self_device_ns));
+    if (report.has_device_times) {
+        append_cell(out, seconds(row.stats.device_ns));
+        append_cell(out, seconds(row.stats.self_device_ns));
+    } else {
+        out += ",,";
+    }
     append_cell(out, mebibytes(row.stats.memory_bytes));
     append_cell(out, mebibytes(row.stats.self_memory_bytes));
     append_cell(out, row.stats.count);

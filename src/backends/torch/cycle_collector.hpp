@@ -27,6 +27,7 @@ public:
     void end_iteration(OperatorTable& table) override;
     void close() noexcept override;
     void finish(OperatorTable& rest) noexcept override;
+    bool has_device_times() const noexcept override { return kineto_.has_device_times(); }
     std::int64_t late_events() const noexcept override { return kineto_.late_events(); }
 
 private:

@@ -31,6 +31,8 @@ public:
         close();
     }
 
+    /// Device times can be trusted; always so for the host, which has none.
+    virtual bool has_device_times() const noexcept { return true; }
     /// Work that ended after its iteration was written.
     virtual std::int64_t late_events() const noexcept = 0;
 };

@@ -1,6 +1,7 @@
 #include "torch_backend.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <iterscope/sink.hpp>
 
@@ -18,12 +19,14 @@ constexpr double seconds(std::int64_t nanoseconds)
 }  // namespace
 
 TorchBackend::TorchBackend(std::shared_ptr<Clock> clock, std::shared_ptr<Device> device,
-                           std::unique_ptr<OperatorCollector> collector, bool per_step)
+                           std::unique_ptr<OperatorCollector> collector, bool per_step,
+                           bool wants_device_times)
     : clock_(std::move(clock)),
       device_(std::move(device)),
       accelerator_(device_->is_accelerator() ? device_.get() : nullptr),
       collector_(std::move(collector)),
-      per_step_(per_step)
+      per_step_(per_step),
+      wants_device_times_(wants_device_times)
 {
 }
 
@@ -107,12 +110,19 @@ void TorchBackend::collect(Frame& root, ColumnId peak_column, IterationRecord& r
     record.operators = &report_;
     collector_->end_iteration(table_);
     partial_iterations_ += table_.is_partial ? 1 : 0;
+    check_device_times();
     if (per_step_) {
         std::swap(report_.table, table_);
         collect_regions(report_.table, record);
     } else {
         report_.table.add_operators(table_);
     }
+}
+
+void TorchBackend::check_device_times() noexcept
+{
+    report_.has_device_times =
+        !wants_device_times_ || (accelerator_ != nullptr && collector_->has_device_times());
 }
 
 void TorchBackend::collect_regions(const OperatorTable& table, IterationRecord& record) const
@@ -127,8 +137,9 @@ void TorchBackend::collect_regions(const OperatorTable& table, IterationRecord& 
         const auto activity = std::ranges::find(table.regions, region, &RegionActivity::region);
         const bool has_activity = activity != table.regions.end();
         record.metrics.push_back({sum.cpu_column, seconds(sum.cpu_ns)});
+        const double device = has_activity ? seconds(activity->device_ns) : 0;
         record.metrics.push_back(
-            {sum.device_column, has_activity ? seconds(activity->device_ns) : 0});
+            {sum.device_column, report_.has_device_times ? device : std::nan("")});
         record.metrics.push_back(
             {sum.communication_column, has_activity ? seconds(activity->communication_ns) : 0});
     }
@@ -139,6 +150,7 @@ void TorchBackend::close_window() noexcept
     collector_->finish(table_);
     if (!per_step_) {
         report_.table.add_operators(table_);
+        check_device_times();
     }
 }
 
@@ -146,6 +158,7 @@ void TorchBackend::summarize(RunSummary& summary) const
 {
     summary.late_events = collector_->late_events();
     summary.partial_iterations = partial_iterations_;
+    summary.lacks_device_times = !report_.has_device_times;
 }
 
 }  // namespace iterscope

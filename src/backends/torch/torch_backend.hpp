@@ -19,7 +19,8 @@ namespace iterscope {
 class TorchBackend final : public Backend {
 public:
     TorchBackend(std::shared_ptr<Clock> clock, std::shared_ptr<Device> device,
-                 std::unique_ptr<OperatorCollector> collector, bool per_step);
+                 std::unique_ptr<OperatorCollector> collector, bool per_step,
+                 bool wants_device_times = false);
 
     void check_start() override;
     void add_columns(ColumnTable& columns) override;
@@ -52,7 +53,10 @@ private:
     std::vector<RegionSum> sums_;
     void collect_regions(const OperatorTable& table, IterationRecord& record) const;
 
+    void check_device_times() noexcept;
+
     bool per_step_;
+    bool wants_device_times_;
     OperatorTable table_;
     /// What sinks see: the iteration's table, or the sum so far.
     OperatorReport report_;
