@@ -88,9 +88,9 @@ std::unique_ptr<Profiler> make_torch_profiler(Options options, Services services
 {
     validate(options);
     const auto trace = options.trace_dir ? std::make_shared<TraceFile>() : nullptr;
-    auto backend = std::make_unique<TorchBackend>(services.clock, services.device,
-                                                  make_collector(options, *services.device, trace),
-                                                  options.per_step);
+    auto backend = std::make_unique<TorchBackend>(
+        services.clock, services.device, make_collector(options, *services.device, trace),
+        options.per_step, !parse_device(options.device).is_cpu());
     std::vector<std::shared_ptr<Sink>> files;
     if (options.per_step) {
         files = {std::make_shared<OperatorsCsv>(), std::make_shared<CommunicationCsv>()};

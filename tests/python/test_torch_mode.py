@@ -6,6 +6,7 @@ import collections
 import csv
 import gc
 import json
+import math
 import subprocess
 import sys
 import textwrap
@@ -18,6 +19,9 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils.checkpoint import checkpoint
 
 import iterscope
+import iterscope.denoisers
+import iterscope.physics
+import iterscope.solvers
 
 
 def make(**options):
@@ -112,7 +116,21 @@ def convolutions():
         torch.fft.fft2(training_step.x).abs().sum()
 
 
+SUPERRES = iterscope.physics.MultiFrameSuperResolution((32, 32), num_operators=2)
+PNP = iterscope.solvers.PnP(
+    SUPERRES,
+    SUPERRES.forward(torch.rand(1, 3, 32, 32)),
+    iterscope.denoisers.TVDenoiser(n_it_max=5, crit=0.0),
+    iterscope.create_profiler(None, "cpu"),
+)
+
+
+def pnp_iteration():
+    PNP.step()
+
+
 WORKS = [
+    pnp_iteration,
     training_step,
     in_place,
     out_of_place,
@@ -232,6 +250,22 @@ def test_metrics_and_rows_have_their_keys(tmp_path, monkeypatch):
     assert relus == [(i, name, "1") for i in "12" for name in ("a", 'b,"q"')]
     assert all(row[4] == row[5] == "0" for row in rows)
     assert "comm" not in profiler.files
+
+
+def test_device_times_that_did_not_come_are_no_zeros(tmp_path, monkeypatch):
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(iterscope.IterscopeWarning, match="cuda"):
+        profiler = iterscope.create_profiler("torch", "cuda", name="x", save_file=True)
+    with pytest.warns(iterscope.IterscopeWarning, match="no device times came"), profiler:
+        with profiler.track_step("r"):
+            PLAIN.relu()
+        profiler.end_iteration()
+        assert math.isnan(profiler.get_current_metrics()["r_cuda_sec"])
+    with open(profiler.files["gpu_metrics"], newline="", encoding="utf-8") as file:
+        (row,) = [row for row in csv.DictReader(file) if row["op"] == "aten::relu"]
+    assert (row["cuda_sec"], row["self_cuda_sec"], row["count"]) == ("", "", "1")
 
 
 # --- beside other things --------------------------------------------------------------------

@@ -39,10 +39,7 @@ public:
     void leave(RegionId region) noexcept override;
     void end_iteration(OperatorTable& table) override;
     void close() noexcept override;
-    bool has_device_times() const noexcept override
-    {
-        return device_.is_cpu() || has_seen_device_;
-    }
+    bool has_device_times() const noexcept override { return device_.is_cpu() || has_seen_device_; }
     std::int64_t late_events() const noexcept override { return session_->late(); }
 
     /// The events of the stretch that ended last, once; null if there are none.
