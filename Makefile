@@ -2,6 +2,7 @@
 # venv, and the package registries. Both are quick the second time.
 #
 # VENV=path   environment to use or make (default .venv)      PYTHON=python3   interpreter that makes it
+# HTA_VENV=path   the one of test-hta (default .venv-hta)
 # JOBS=n      compilers at once (default: the cores, at most one per 2 GiB of memory)
 
 SHELL := /bin/bash
@@ -12,6 +13,7 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3
 VENV ?= .venv
+HTA_VENV ?= .venv-hta
 BUILD := build/release
 memory_jobs := $(shell awk '/MemAvailable/ {n = int($$2 / 2097152); print n < 1 ? 1 : n}' /proc/meminfo 2>/dev/null || echo 2)
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); echo $$((n < $(memory_jobs) ? n : $(memory_jobs))))
@@ -20,6 +22,7 @@ ifneq ($(words $(CURDIR)),1)
   $(error The path '$(CURDIR)' has a space in it (make cannot work with that); clone somewhere else)
 endif
 venv := $(abspath $(VENV))
+hta_venv := $(abspath $(HTA_VENV))
 PY := $(venv)/bin/python
 STAGE := scripts/stage.sh
 
@@ -33,15 +36,16 @@ unexport PYTHONPATH
 
 setup_stamp := $(venv)/.iterscope-setup
 install_stamp := $(venv)/.iterscope-installed
+hta_stamp := $(hta_venv)/.iterscope-hta
 
 # Folders are in the list too: their time changes when a file is removed.
 package_sources := $(shell find CMakeLists.txt VERSION pyproject.toml README.md LICENSE cmake src include python \
                      \( -type d -o -type f \) -not -path '*__pycache__*' 2>/dev/null | sed 's/ /\\ /g')
 
-.PHONY: help setup build test demo lint format sanitize benchmark clean distclean
+.PHONY: help setup build test test-hta demo lint format sanitize benchmark clean distclean
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: $(setup_stamp) ## make the Python environment with every dependency
 build: $(install_stamp) cpp-build ## build and install iterscope into the environment, and build the C++ tests
@@ -49,6 +53,9 @@ build: $(install_stamp) cpp-build ## build and install iterscope into the enviro
 test: $(install_stamp) cpp-build ## run every test
 	@$(STAGE) "C++ tests" ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j $(JOBS)
 	@$(STAGE) "Python tests" $(PY) -m pytest $(PYTEST_FLAGS)
+
+test-hta: $(install_stamp) $(hta_stamp) ## HolisticTraceAnalysis, in an environment of its own, reads our traces
+	@$(STAGE) "HolisticTraceAnalysis" scripts/test_hta.sh $(PY) "$(hta_venv)/bin/python"
 
 demo: $(install_stamp) ## profile PnP on a photograph through BenchOpt; print a table and file names
 	@$(PY) scripts/demo.py
@@ -75,8 +82,8 @@ benchmark: $(install_stamp) build/debian/.checked ## measure overhead and solver
 clean: ## remove build trees (the environment stays)
 	rm -rf build "$(install_stamp)"
 
-distclean: clean ## remove build trees and the environment
-	rm -rf "$(venv)"
+distclean: clean ## remove build trees and the environments
+	rm -rf "$(venv)" "$(hta_venv)"
 
 $(PY):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
@@ -90,6 +97,13 @@ $(setup_stamp): requirements-dev.txt constraints.txt | $(PY)
 # Not editable, so that the tests see what a user gets. Dependencies are those of the step before.
 $(install_stamp): $(setup_stamp) $(package_sources)
 	@$(STAGE) "install iterscope" scripts/quietly.sh $(PY) -m pip install -v --no-build-isolation --no-deps --force-reinstall .
+	@touch "$@"
+
+$(hta_venv)/bin/python:
+	@$(STAGE) "environment of HolisticTraceAnalysis" $(PYTHON) -m venv "$(hta_venv)"
+
+$(hta_stamp): tests/hta/requirements.txt | $(hta_venv)/bin/python
+	@$(STAGE) "HolisticTraceAnalysis and what it needs" "$(hta_venv)/bin/python" -m pip install -q -r $<
 	@touch "$@"
 
 build/debian/.checked: scripts/fetch_debian_packages.sh
