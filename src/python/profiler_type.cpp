@@ -187,38 +187,33 @@ PyObject* profiler_start_iterations(PyObject* object, PyObject* /*unused*/)
     Py_RETURN_NONE;
 }
 
-PyObject* profiler_end_iteration(PyObject* object, PyObject* const* arguments, Py_ssize_t count,
-                                 PyObject* names)
+/// The methods whose only argument is a context: hands its rank to `call`.
+template <class Call>
+PyObject* run_with_rank(PyObject* object, PyObject* const* arguments, Py_ssize_t count,
+                        PyObject* names, Call call)
 {
     PyObject* context = nullptr;
-    if (!read_context(arguments, count, names, context)) {
-        return nullptr;
-    }
     std::optional<std::int64_t> rank;
-    if (!is_null(object) && !rank_of(context, rank)) {
-        return nullptr;
-    }
-    if (!run(object, [&](Profiler& profiler) { profiler.end_iteration(rank); })) {
+    const bool is_read = read_context(arguments, count, names, context) &&
+                         (is_null(object) || rank_of(context, rank));
+    if (!is_read || !run(object, [&](Profiler& profiler) { call(profiler, rank); })) {
         return nullptr;
     }
     Py_RETURN_NONE;
 }
 
+PyObject* profiler_end_iteration(PyObject* object, PyObject* const* arguments, Py_ssize_t count,
+                                 PyObject* names)
+{
+    return run_with_rank(object, arguments, count, names,
+                         [](Profiler& profiler, auto rank) { profiler.end_iteration(rank); });
+}
+
 PyObject* profiler_finalize(PyObject* object, PyObject* const* arguments, Py_ssize_t count,
                             PyObject* names)
 {
-    PyObject* context = nullptr;
-    if (!read_context(arguments, count, names, context)) {
-        return nullptr;
-    }
-    std::optional<std::int64_t> rank;
-    if (!is_null(object) && !rank_of(context, rank)) {
-        return nullptr;
-    }
-    if (!run(object, [&](Profiler& profiler) { profiler.finalize(rank); })) {
-        return nullptr;
-    }
-    Py_RETURN_NONE;
+    return run_with_rank(object, arguments, count, names,
+                         [](Profiler& profiler, auto rank) { profiler.finalize(rank); });
 }
 
 /// The metric's name as a Python string (borrowed).
@@ -387,7 +382,8 @@ PyMethodDef profiler_methods[] = {
      "MiB; "
      "empty unless it was recorded."},
     {"operator_table", as_method(profiler_operator_table), METH_FASTCALL | METH_KEYWORDS,
-     "operator_table($self, full=False)\n--\n\nMode torch: the operators of the iteration that ended "
+     "operator_table($self, full=False)\n--\n\nMode torch: the operators of the iteration that "
+     "ended "
      "last, "
      "as the CSV has them; with full those at any depth."},
     {"finalize", as_method(profiler_finalize), METH_FASTCALL | METH_KEYWORDS,
