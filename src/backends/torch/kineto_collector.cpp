@@ -9,6 +9,7 @@
 
 #include <iterscope/error.hpp>
 
+#include "global_profiler.hpp"
 #include "kineto_events.hpp"
 #include "kineto_log.hpp"
 
@@ -24,7 +25,7 @@ namespace autograd = ::torch::autograd::profiler;
 bool is_profiled()
 {
     return profiler::profilerType() != profiler::ActiveProfilerType::NONE ||
-           profiler::ProfilerStateBase::getGlobal() != nullptr ||
+           has_global_profiler() ||
            (libkineto::api().isProfilerRegistered() &&
             libkineto::api().activityProfiler().isActive());
 }

@@ -9,6 +9,7 @@
 #include <iterscope/error.hpp>
 
 #include "../timeline/intervals.hpp"
+#include "global_profiler.hpp"
 #include "observer_memory.hpp"
 #include "observer_thread.hpp"
 
@@ -23,8 +24,7 @@ constexpr std::size_t k_most_rows = 16'384;
 
 bool is_profiled()
 {
-    return profiler::profilerType() != profiler::ActiveProfilerType::NONE ||
-           profiler::ProfilerStateBase::getGlobal() != nullptr;
+    return profiler::profilerType() != profiler::ActiveProfilerType::NONE || has_global_profiler();
 }
 
 }  // namespace
