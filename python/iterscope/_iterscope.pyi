@@ -250,7 +250,7 @@ class PnP:
         self,
         physics: LinearPhysics,
         measurements: Tensor | Sequence[Tensor],
-        denoiser: Denoiser | str = "drunet",
+        denoiser: Denoiser | str = "tv",
         profiler: Profiler | None = None,
         *,
         image_size: int | Sequence[int] | None = None,

@@ -20,11 +20,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
+        failed = False
         if given.command == "show":
-            _show(given.paths)
+            failed = _show(given.paths)
         else:
             print(__version__)
         sys.stdout.flush()
+        return 1 if failed else 0
     except Error as error:
         print(f"iterscope: {error}", file=sys.stderr)
         return 1
@@ -56,12 +58,23 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show(paths: Sequence[Path]) -> None:
-    tables = [format_run(load_run(run)) for path in paths for run in _runs(path)]
+def _show(paths: Sequence[Path]) -> bool:
+    """Print what can be read; True if a run could not be."""
+    tables = []
+    failed = False
+    for run in [run for path in paths for run in _runs(path)]:
+        try:
+            tables.append(format_run(load_run(run)))
+        except Error as error:  # a damaged run hides no other
+            failed = True
+            print(f"iterscope: {error}", file=sys.stderr)
     text = "\n\n".join(tables)
+    if not text:
+        return failed
     # A terminal that cannot show a letter of a region's name gets an escape for it.
     encoding = sys.stdout.encoding or "utf-8"
     print(text.encode(encoding, "backslashreplace").decode(encoding))
+    return failed
 
 
 def _runs(path: Path) -> list[Path]:

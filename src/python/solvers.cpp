@@ -116,7 +116,7 @@ void bind_solvers(nb::module_& module)
         "The loop calls ``profiler.end_iteration()`` after every step. ``slurm_*``, "
         "``torchrun_*``\n"
         "and ``name_prefix`` are for launchers: accepted, and not looked at.")
-        .def("__init__", &init_pnp, "physics"_a, "measurements"_a, "denoiser"_a = "drunet",
+        .def("__init__", &init_pnp, "physics"_a, "measurements"_a, "denoiser"_a = "tv",
              "profiler"_a = nb::none(), nb::kw_only(), "image_size"_a = nb::none(),
              "patch_size"_a = 128, "overlap"_a = 32, "max_batch_size"_a = 0,
              "denoiser_lambda_relaxation"_a = nb::none(), "step_size"_a = nb::none(),

@@ -65,13 +65,15 @@ def test_a_missing_run_is_one_clear_line(tmp_path, capsys, missing):
     assert shown.err.count("\n") == 1
 
 
-def test_nothing_is_printed_when_one_of_the_runs_is_damaged(tmp_path, capsys):
-    good, bad = write_run(tmp_path, "good"), write_run(tmp_path, "bad")
-    bad.write_text("[]", encoding="utf-8")
-    assert main(["show", str(good), str(bad)]) == 1
+def test_a_damaged_run_hides_no_other(tmp_path, capsys):
+    write_run(tmp_path, "good")
+    bad = write_run(tmp_path, "bad")
+    bad.write_text('{"state": ')
+    assert main(["show", str(tmp_path)]) == 1
     shown = capsys.readouterr()
-    assert shown.out == ""
+    assert "run       good" in shown.out
     assert "bad_run.json" in shown.err
+    assert shown.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [["version"], ["--version"]])
