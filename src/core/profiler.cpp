@@ -8,16 +8,13 @@
 
 #include <iterscope/error.hpp>
 
+#include "units.hpp"
+
 namespace iterscope {
 
 namespace {
 
 void print_line(const std::string& line) { std::cerr << "iterscope: " + line + "\n"; }
-
-constexpr double seconds(std::int64_t nanoseconds)
-{
-    return static_cast<double>(nanoseconds) / 1e9;
-}
 
 }  // namespace
 

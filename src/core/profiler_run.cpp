@@ -10,6 +10,8 @@
 #include <iterscope/error.hpp>
 #include <iterscope/profiler.hpp>
 
+#include "units.hpp"
+
 namespace iterscope {
 
 namespace {
@@ -18,13 +20,6 @@ std::string host_name()
 {
     std::array<char, 256> name{};
     return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-std::int64_t unix_now_ns()
-{
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
 }
 
 }  // namespace

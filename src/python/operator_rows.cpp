@@ -3,6 +3,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "core/units.hpp"
+
 namespace iterscope::python {
 
 namespace nb = nanobind;
@@ -14,9 +16,6 @@ nb::object text(const std::string& bytes)
     return nb::steal(
         PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
 }
-
-double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1048576.0; }
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include <iterscope/operator_table.hpp>
 
+#include "../core/units.hpp"
 #include "csv_format.hpp"
 #include "run_files.hpp"
 
@@ -13,12 +14,6 @@ namespace {
 
 constexpr std::string_view k_operators_header =
     "iter,section,op,cpu_sec,cuda_sec,self_cuda_sec,mem_mb,self_mem_mb,count\n";
-
-constexpr double seconds(std::int64_t nanoseconds)
-{
-    return static_cast<double>(nanoseconds) / 1e9;
-}
-constexpr double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1048576.0; }
 
 /// Everything behind the first cell, and the line end.
 void append_row(std::string& out, const OperatorReport& report, const OperatorRow& row)

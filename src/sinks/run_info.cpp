@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../core/units.hpp"
 #include "file_io.hpp"
 #include "run_files.hpp"
 
@@ -30,13 +31,6 @@ std::string utc_time(std::int64_t unix_ns)
     std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
     const std::string micro = std::to_string(1'000'000 + unix_ns / 1000 % 1'000'000).substr(1);
     return std::string(text) + "." + micro + "Z";
-}
-
-std::int64_t unix_now_ns()
-{
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
 }
 
 Json to_json(const ParameterValue& value)

@@ -5,6 +5,8 @@
 #include <iterscope/backend.hpp>
 #include <iterscope/device.hpp>
 
+#include "../../core/units.hpp"
+
 namespace iterscope {
 
 // The device has one peak counter, regions nest: before a frame lowers the counter, the peak so
@@ -33,7 +35,5 @@ inline void end_peak(Device& device, Frame& root)
 {
     root.peak_bytes = std::max(root.peak_bytes, device.peak_bytes());
 }
-
-constexpr double mebibytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1048576.0; }
 
 }  // namespace iterscope

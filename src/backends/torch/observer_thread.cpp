@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "../../core/units.hpp"
 #include "communication.hpp"
 
 namespace iterscope {
@@ -16,13 +17,6 @@ std::int64_t now_ns()
 {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
-std::int64_t unix_now_ns()
-{
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
         .count();
 }
 

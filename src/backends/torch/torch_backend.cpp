@@ -5,18 +5,10 @@
 
 #include <iterscope/sink.hpp>
 
+#include "../../core/units.hpp"
 #include "../custom/peak_memory.hpp"
 
 namespace iterscope {
-
-namespace {
-
-constexpr double seconds(std::int64_t nanoseconds)
-{
-    return static_cast<double>(nanoseconds) / 1e9;
-}
-
-}  // namespace
 
 TorchBackend::TorchBackend(std::shared_ptr<Clock> clock, std::shared_ptr<Device> device,
                            std::unique_ptr<OperatorCollector> collector, bool per_step,
